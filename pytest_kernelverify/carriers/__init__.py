@@ -1,0 +1,1 @@
+"""Where memory lives and kernels are launched."""

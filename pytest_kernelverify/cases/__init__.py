@@ -1,0 +1,1 @@
+"""Which witnesses a plan gets in each verification class."""

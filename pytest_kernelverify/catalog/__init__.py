@@ -1,0 +1,1 @@
+"""Profiles, manifests and classifications; everything here fails closed."""

@@ -1,0 +1,1 @@
+"""Immutable facts about what was run: records, certificates and receipts."""

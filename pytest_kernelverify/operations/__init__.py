@@ -1,0 +1,1 @@
+"""What each operation means: signatures, plans and Generic, the exact reference."""

@@ -1,0 +1,183 @@
+"""Plans and the kernels that execute them: PlanKey, LogicalKernel and the verification classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+__all__ = ["LogicalKernel", "OperandKey", "OperandRole", "PlanKey", "VerificationClass"]
+
+DTYPES = ("f32", "i32", "bool")
+COMPUTES = ("f32", "i32_checked", "i32", "word")
+ACCUMULATIONS = ("floating", "sequential_binary32", "exact_integer")
+ACCUMULATORS = ("f32", "f64")
+
+
+class VerificationClass(Enum):
+    """What kind of evidence an obligation asks for."""
+
+    BIT_EXACT = "bit_exact"
+    EXACT_ARITHMETIC = "exact_arithmetic"
+    STRUCTURAL = "structural"
+    ANALYTIC = "analytic"
+    NUMERICAL = "numerical"
+    DEFERRED = "deferred"
+
+
+class OperandRole(Enum):
+    """Whether an operand is a tensor or one value for the whole call (rank 0)."""
+
+    TENSOR = "tensor"
+    SCALAR = "scalar"
+
+
+@dataclass(frozen=True, slots=True)
+class OperandKey:
+    """One operand of a plan: its role, its dtype and the dtype it is converted to first, if any."""
+
+    role: OperandRole
+    dtype: str
+    convert_to: str | None = None
+
+    @property
+    def text(self) -> str:
+        suffix = f">{self.convert_to}" if self.convert_to else ""
+        return self.dtype + (":scalar" if self.role is OperandRole.SCALAR else "") + suffix
+
+
+@dataclass(frozen=True, slots=True)
+class PlanKey:
+    """One exact operation plan; ``text`` names it everywhere.
+
+    >>> PlanKey.from_text("matmul(f32,i32>f32)->f32 compute=f32 acc=floating:f64").token
+    'matmul-f32_i32_f32-acc_f64'
+    """
+
+    operation: str
+    operands: tuple[OperandKey, ...]
+    compute: str
+    accumulation: str | None
+    accumulator: str | None
+    output: str
+
+    @property
+    def text(self) -> str:
+        operands = ",".join(operand.text for operand in self.operands)
+        text = f"{self.operation}({operands})->{self.output} compute={self.compute}"
+        if self.accumulation:
+            text += f" acc={self.accumulation}" + (f":{self.accumulator}" if self.accumulator else "")
+        return text
+
+    @property
+    def token(self) -> str:
+        """The plan in a test id: letters, digits and ``_`` inside tokens, ``-`` between them."""
+        dtypes = [o.dtype + ("s" if o.role is OperandRole.SCALAR else "") for o in self.operands]
+        token = f"{self.operation}-{'_'.join([*dtypes, self.output])}"
+        if self.accumulation:
+            short = {"floating": self.accumulator, "sequential_binary32": "sequential", "exact_integer": "exact"}
+            token += f"-acc_{short[self.accumulation]}"
+        return token
+
+    def with_accumulation(self, accumulation: str, accumulator: str | None) -> PlanKey:
+        return PlanKey(self.operation, self.operands, self.compute, accumulation, accumulator, self.output)
+
+    @classmethod
+    def from_text(cls, text: str) -> PlanKey:
+        """Parse a canonical text; ValueError for any other spelling."""
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a plan; expected e.g. matmul(f32,f32)->f32 compute=f32 acc=floating:f64")
+        operands = tuple(_operand(part) for part in match["operands"].split(",") if part)
+        plan = cls(
+            match["operation"],
+            operands,
+            match["compute"],
+            match["accumulation"],
+            match["accumulator"],
+            match["output"],
+        )
+        plan.validate()
+        if plan.text != text:
+            raise ValueError(f"{text!r} is not canonical; expected {plan.text!r}")
+        return plan
+
+    @classmethod
+    def from_plan_like(cls, plan: Any) -> PlanKey:
+        """Normalize a PlanKey, a canonical text, a mapping or an object with the same attributes.
+
+        A mapping or object gives ``operation``, ``operands`` (each an OperandKey, a text such as ``i32>f32``, or a
+        mapping with ``role``, ``dtype``, ``convert_to``), ``compute``, ``accumulation``, ``accumulator``, ``output``.
+        """
+        if isinstance(plan, cls):
+            plan.validate()
+            return plan
+        if isinstance(plan, str):
+            return cls.from_text(plan)
+        read = plan.get if isinstance(plan, Mapping) else lambda name, default=None: getattr(plan, name, default)
+        missing = [name for name in ("operation", "operands", "compute", "output") if read(name) is None]
+        if missing:
+            raise TypeError(f"{type(plan).__name__} is not plan-like: it has no {', '.join(missing)}")
+        key = cls(
+            read("operation"),
+            tuple(_operand(part) for part in read("operands")),
+            read("compute"),
+            read("accumulation"),
+            read("accumulator"),
+            read("output"),
+        )
+        key.validate()
+        return key
+
+    def validate(self) -> None:
+        """ValueError naming the first field whose value no plan may have."""
+        legal: list[tuple[str, Any, tuple[Any, ...]]] = [
+            ("compute", self.compute, COMPUTES),
+            ("accumulation", self.accumulation, (None, *ACCUMULATIONS)),
+            ("accumulator", self.accumulator, ACCUMULATORS if self.accumulation == "floating" else (None,)),
+            ("output", self.output, DTYPES),
+        ]
+        for operand in self.operands:
+            if not isinstance(operand, OperandKey):
+                raise TypeError(f"plan operand {operand!r} is not an OperandKey")
+            legal += [
+                ("operand role", operand.role, tuple(OperandRole)),
+                ("operand dtype", operand.dtype, DTYPES),
+                ("operand convert_to", operand.convert_to, (None, *DTYPES)),
+            ]
+        for field, value, allowed in legal:
+            if value not in allowed:
+                raise ValueError(f"plan {field} is {value!r}; expected one of {', '.join(map(str, allowed))}")
+        if not isinstance(self.operation, str) or not _NAME.fullmatch(self.operation):
+            raise ValueError(f"plan operation is {self.operation!r}; expected a lower-case name")
+
+
+def _operand(part: Any) -> OperandKey:
+    if isinstance(part, OperandKey):
+        return part
+    if isinstance(part, str):
+        dtype, _, convert_to = part.partition(">")
+        dtype, _, role = dtype.partition(":")
+        return OperandKey(OperandRole(role or "tensor"), dtype, convert_to or None)
+    read = part.get if isinstance(part, Mapping) else lambda name, default=None: getattr(part, name, default)
+    role = read("role") or OperandRole.TENSOR
+    return OperandKey(OperandRole(role), read("dtype"), read("convert_to"))
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TEXT = re.compile(
+    r"(?P<operation>[a-z][a-z0-9_]*)\((?P<operands>[^()]*)\)->(?P<output>\w+) compute=(?P<compute>\w+)"
+    r"(?: acc=(?P<accumulation>\w+)(?::(?P<accumulator>\w+))?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalKernel:
+    """One bounded operation, stable kernel id and variant in a profile."""
+
+    profile_id: str
+    operation: str
+    kernel_id: str
+    variant: str

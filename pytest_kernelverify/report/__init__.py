@@ -1,0 +1,1 @@
+"""Report schema v3: bind, write, load strictly, show."""

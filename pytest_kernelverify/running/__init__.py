@@ -1,0 +1,1 @@
+"""One case on one carrier: operands, launch, words."""

@@ -1,0 +1,219 @@
+"""Comparison: how two sequences of words differ, in counts and in worst deviations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_kernelverify.numerics.bits import INFINITY, MAGNITUDE, MAXIMUM_ULP_DISTANCE, float32_words
+
+__all__ = ["Comparison", "Deviations", "Tolerance", "compare_float32", "compare_words"]
+
+Words = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """What a comparison may deviate by: absolute (in values), symmetric-relative (a ratio) and ULPs, each >= 0."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    ulps: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("absolute", "relative", "ulps"):
+            value = getattr(self, name)
+            kinds = (int, np.integer) if name == "ulps" else (int, float, np.integer, np.floating)
+            if isinstance(value, bool) or not isinstance(value, kinds):
+                raise TypeError(f"tolerance {name} {value!r} is not {'an integer' if name == 'ulps' else 'a number'}")
+            if not value >= 0:
+                raise ValueError(f"tolerance {name} {value!r} must be 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """The largest deviations over all pairs: |a-b|, |a-b|/max(|a|,|b|) and ULPs.
+
+    Absolute and relative are None where a mismatching pair holds a NaN, infinite where one holds an infinity; all are
+    None where nothing was compared.
+    """
+
+    maximum_absolute: float | None
+    maximum_relative: float | None
+    maximum_ulps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Deviations, and how many pairs have different words, differ only in the sign of zero, or are different NaNs."""
+
+    deviations: Deviations
+    mismatches: int
+    signed_zero_mismatches: int
+    nan_payload_mismatches: int
+
+    def within(self, tolerance: Tolerance) -> bool:
+        """Whether every deviation is at most its tolerance.
+
+        Never so with a signed-zero or NaN-payload mismatch or an absent deviation, however large the tolerance.
+        Anything but a :class:`Tolerance` is a TypeError.
+        """
+        if not isinstance(tolerance, Tolerance):
+            raise TypeError(f"within() takes a Tolerance, not {type(tolerance).__name__} {tolerance!r}")
+        absolute = self.deviations.maximum_absolute
+        relative = self.deviations.maximum_relative
+        ulps = self.deviations.maximum_ulps
+        if self.signed_zero_mismatches or self.nan_payload_mismatches:
+            return False
+        if absolute is None or relative is None or ulps is None:
+            return False
+        if self.mismatches == 0:
+            return True
+        return bool(absolute <= tolerance.absolute and relative <= tolerance.relative and ulps <= tolerance.ulps)
+
+
+_EQUAL = Comparison(Deviations(0.0, 0.0, 0), 0, 0, 0)
+_BLOCK = 1 << 14  # elements; the temporaries of one block stay in the second-level cache
+_SMALL = 1 << 10  # below this, comparing bytes costs less than any array operation
+_TINIEST = 2.0**-149
+
+
+class _Tally:
+    """Running counts and maxima over blocks."""
+
+    __slots__ = ("absolute", "holds_infinity", "holds_nan", "mismatches", "nan_payloads", "relative", "ulps", "zeros")
+
+    def __init__(self) -> None:
+        self.mismatches = self.zeros = self.nan_payloads = self.ulps = 0
+        self.absolute = self.relative = 0.0
+        self.holds_nan = self.holds_infinity = False
+
+    def add_float32(self, expected: Words, actual: Words, differs: Words, count: int) -> None:
+        self.mismatches += count
+        left, right = expected & np.uint32(MAGNITUDE), actual & np.uint32(MAGNITUDE)
+        larger = np.maximum(left, right)
+        if larger.max() < INFINITY:
+            self._add_finite(expected, actual, larger, count)
+        else:
+            self._add_special(expected[differs], actual[differs])
+
+    def _add_special(self, expected: Words, actual: Words) -> None:
+        left, right = expected & np.uint32(MAGNITUDE), actual & np.uint32(MAGNITUDE)
+        larger = np.maximum(left, right)
+        nan = larger > np.uint32(INFINITY)
+        if nan.any():
+            self.holds_nan = True
+            self.ulps = MAXIMUM_ULP_DISTANCE
+            self.nan_payloads += int(np.count_nonzero(np.minimum(left, right) > np.uint32(INFINITY)))
+        infinite = larger == np.uint32(INFINITY)
+        if infinite.any():
+            self.holds_infinity = True
+            self.ulps = max(self.ulps, int(_distance(expected[infinite], actual[infinite]).max()))
+        finite = larger < np.uint32(INFINITY)
+        count = int(np.count_nonzero(finite))
+        if count:
+            self._add_finite(expected[finite], actual[finite], larger[finite], count)
+
+    def _add_finite(self, expected: Words, actual: Words, larger: Words, count: int) -> None:
+        """Blocks without NaN and infinity; equal pairs add nothing to any maximum."""
+        distance = _distance(expected, actual)
+        self.ulps = max(self.ulps, int(distance.max()))
+        self.zeros += count - int(np.count_nonzero(distance))  # other words, same value
+        gap = expected.view(np.float32).astype(np.float64)
+        gap -= actual.view(np.float32)
+        np.abs(gap, out=gap)
+        self.absolute = max(self.absolute, float(gap.max()))
+        gap /= np.maximum(larger.view(np.float32), np.float32(_TINIEST))
+        self.relative = max(self.relative, float(gap.max()))
+
+    def comparison(self) -> Comparison:
+        absolute: float | None = self.absolute
+        relative: float | None = self.relative
+        if self.holds_nan:
+            absolute = relative = None
+        elif self.holds_infinity:
+            absolute = relative = math.inf
+        return Comparison(Deviations(absolute, relative, self.ulps), self.mismatches, self.zeros, self.nan_payloads)
+
+
+def _distance(expected: Words, actual: Words) -> Words:
+    """ULP distances of words that are no NaN: the ordered 32-bit integers' difference, which wraps to the right one."""
+    places = []
+    for words in (expected, actual):
+        sign = words.view(np.int32) >> np.int32(31)
+        place = (words & np.uint32(MAGNITUDE)).view(np.int32)
+        place ^= sign
+        place -= sign
+        places.append(place)
+    gap = np.maximum(*places)
+    gap -= np.minimum(*places)
+    distance: Words = gap.view(np.uint32)
+    return distance
+
+
+def _compare_blocks(expected: Words, actual: Words) -> tuple[Comparison, int | None]:
+    tally = _Tally()
+    first: int | None = None
+    for start in range(0, expected.size, _BLOCK):
+        left, right = expected[start : start + _BLOCK], actual[start : start + _BLOCK]
+        differs = left != right
+        count = int(np.count_nonzero(differs))
+        if count:
+            if first is None:
+                first = start + int(differs.argmax())
+            tally.add_float32(left, right, differs, count)
+    return (_EQUAL, None) if first is None else (tally.comparison(), first)
+
+
+def _compare_exact(expected: Words, actual: Words, dtype: str) -> tuple[Comparison, int | None]:
+    """Int32 and Bool: a ULP is one integer step; Bool values are 0 and 1."""
+    differs = np.flatnonzero(expected != actual)
+    if not differs.size:
+        return _EQUAL, None
+    if dtype == "bool":
+        return Comparison(Deviations(1.0, 1.0, 1), int(differs.size), 0, 0), int(differs[0])
+    left = expected[differs].view(np.int32).astype(np.int64)
+    right = actual[differs].view(np.int32).astype(np.int64)
+    gap = np.abs(left - right)
+    relative = gap / np.maximum(np.abs(left), np.abs(right))
+    most = int(gap.max())
+    return Comparison(Deviations(float(most), float(relative.max()), most), int(differs.size), 0, 0), int(differs[0])
+
+
+def compare_words(expected: Words, actual: Words, dtype: str) -> tuple[Comparison, int | None]:
+    """Compare 1-D word arrays of one dtype (``f32``, ``i32``, ``bool``); also the first mismatching index, or None.
+
+    Int32 deviations are integer differences; a Bool mismatch deviates by one. Unequal lengths are a ValueError.
+    """
+    size = expected.size
+    if size != actual.size:
+        raise ValueError(f"expected has {size} elements and actual {actual.size}; compare equal lengths")
+    if size <= _SMALL and expected.tobytes() == actual.tobytes():
+        return _EQUAL, None
+    if dtype == "f32":
+        return _compare_blocks(expected, actual)
+    if dtype in ("i32", "bool"):
+        return _compare_exact(expected, actual, dtype)
+    raise ValueError(f"dtype {dtype!r} has no words to compare; use f32, i32 or bool")
+
+
+def compare_float32(expected: Iterable[Any], actual: Iterable[Any]) -> Comparison:
+    """Compare two equally long sequences of numbers after encoding each as :func:`float32_bits` does.
+
+    Arrays are read in row-major order and must agree in shape. Words are compared bit for bit: zeros of different sign
+    and NaNs of different payload are mismatches, counted apart. Unequal lengths are a ValueError.
+    """
+    left = expected if isinstance(expected, np.ndarray) else float32_words(expected)
+    right = actual if isinstance(actual, np.ndarray) else float32_words(actual)
+    if left.shape != right.shape:
+        raise ValueError(f"expected has shape {left.shape} and actual {right.shape}; compare equal lengths")
+    if isinstance(expected, np.ndarray):
+        left = float32_words(left)
+    if isinstance(actual, np.ndarray):
+        right = float32_words(right)
+    return compare_words(left, right, "f32")[0]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "numerics.bits": "float32_bits float32_ulp_distance",
-    "numerics.payloads": (
-        "EncodedFloat32Payload EncodedInputs EncodedInt32Payload ExactStructuralPayload adversarial_float32_payload"
-        " arbitrary_float32_payload exact_structural_payload wide_exponent_float32_payload"
+    "numerics.payloads": "EncodedFloat32Payload EncodedInputs EncodedInt32Payload ExactStructuralPayload",
+    "numerics.generators": (
+        "adversarial_float32_payload arbitrary_float32_payload exact_structural_payload wide_exponent_float32_payload"
     ),
     "numerics.comparison": "Comparison Deviations Tolerance compare_float32",
     "numerics.bounds": "gamma_bound",

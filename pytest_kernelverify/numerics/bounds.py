@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["UNIT_ROUNDOFF", "gamma", "gamma_bound", "product_envelope", "rounded_up", "sum_envelope"]
+__all__ = ["UNIT_ROUNDOFF", "float_above", "gamma", "gamma_bound", "product_envelope", "sum_envelope"]
 
 UNIT_ROUNDOFF = {
     "f16": Fraction(1, 2**11),
@@ -37,7 +37,7 @@ def gamma(unit_roundoff: Fraction, terms: int) -> Fraction:
     return growth / (1 - growth)
 
 
-def rounded_up(value: Fraction) -> float:
+def float_above(value: Fraction) -> float:
     """The least float that is not below an exact value; a ValueError where there is no finite one."""
     try:
         nearest = value.numerator / value.denominator
@@ -63,9 +63,9 @@ def _exact(name: str, value: Any) -> Fraction:
 def gamma_bound(unit_roundoff: Any, terms: Any, sum_absolute_terms: Any) -> float:
     """The absolute error envelope gamma_K * sum|t| of a sum of K terms in any order, never rounded down.
 
-    ``unit_roundoff`` is that of the accumulator, positive and finite; ``terms`` an integer K >= 0; ``sum_absolute_terms``
-    the exact sum of the terms' magnitudes, finite and >= 0. Wrong signs, non-finite numbers, ``K*u >= 1`` and an envelope
-    beyond the largest float are a ValueError; Booleans and non-numbers a TypeError.
+    ``unit_roundoff`` is that of the accumulator, positive and finite; ``terms`` an integer K >= 0;
+    ``sum_absolute_terms`` the exact sum of the terms' magnitudes, finite and >= 0. Wrong signs, non-finite numbers,
+    ``K*u >= 1`` and an envelope beyond the largest float are a ValueError; Booleans and non-numbers a TypeError.
     """
     u, total = _exact("unit_roundoff", unit_roundoff), _exact("sum_absolute_terms", sum_absolute_terms)
     if isinstance(terms, (bool, np.bool_)) or not isinstance(terms, (int, np.integer)):
@@ -76,7 +76,7 @@ def gamma_bound(unit_roundoff: Any, terms: Any, sum_absolute_terms: Any) -> floa
         raise ValueError(f"terms {terms} must be 0 or more")
     if total < 0:
         raise ValueError(f"sum_absolute_terms {sum_absolute_terms!r} must be 0 or more")
-    return rounded_up(gamma(u, int(terms)) * total)
+    return float_above(gamma(u, int(terms)) * total)
 
 
 @lru_cache(maxsize=4096)

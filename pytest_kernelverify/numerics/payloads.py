@@ -20,9 +20,16 @@ __all__ = [
     "EncodedInt32Payload",
     "ExactStructuralPayload",
     "encoded",
+    "word_hash",
 ]
 
 Words = npt.NDArray[Any]
+
+
+def word_hash(words: Words) -> str:
+    """The SHA-256 (hex) of the little-endian bytes of words, in logical order."""
+    array = np.ascontiguousarray(words)
+    return hashlib.sha256(array.astype(array.dtype.newbyteorder("<"), copy=False).data).hexdigest()
 
 
 def _integers(items: Iterable[Any], low: int, high: int, what: str) -> npt.NDArray[np.int64]:
@@ -97,7 +104,7 @@ class _Encoded:
         if name == "bits":
             value: Any = tuple(self._words.tolist())
         elif name == "bit_hash":
-            value = hashlib.sha256(self._words.astype(self._words.dtype.newbyteorder("<"), copy=False).data).hexdigest()
+            value = word_hash(self._words)
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         object.__setattr__(self, name, value)

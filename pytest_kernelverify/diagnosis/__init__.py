@@ -1,0 +1,1 @@
+"""What kind of wrong, where, and how to see it again."""

@@ -1,0 +1,209 @@
+"""Stage One: the oracle's kernels against Generic, and the certificates that follow."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from pytest_kernelverify.carriers.base import Carrier
+from pytest_kernelverify.carriers.opening import open_carrier
+from pytest_kernelverify.cases.case import Case
+from pytest_kernelverify.catalog.classify import Obligation, obligations
+from pytest_kernelverify.catalog.load import manifest_of
+from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
+from pytest_kernelverify.evidence.certificate import OracleCertificate, issue_certificate
+from pytest_kernelverify.evidence.oracle_reference import OracleReference
+from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
+from pytest_kernelverify.evidence.requirement import Requirement
+from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
+from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
+from pytest_kernelverify.running.run_case import CaseRun, run_case
+from pytest_kernelverify.stages.installed import installed_reference
+from pytest_kernelverify.stages.judge import Expectation, Judgement, judge
+from pytest_kernelverify.stages.recording import cases_of, make_record, not_run, requirements_of
+from pytest_kernelverify.stages.references import References
+
+__all__ = ["OracleStage", "run_oracle_stage"]
+
+log = logging.getLogger("kernelverify")
+
+
+class OracleStage:
+    """Stage One of one oracle in one process: proofs on demand, each made once.
+
+    ``Run`` and ``run_oracle_stage`` both read it; nothing here depends on the order in which it is asked.
+    """
+
+    def __init__(
+        self,
+        profile: VerificationProfile,
+        carrier: Carrier,
+        references: References,
+        oracle_reference: OracleReference,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.profile = profile
+        self.carrier = carrier
+        self.references = references
+        self.oracle_reference = oracle_reference
+        self.seed = seed
+        self._evidence: dict[Obligation, tuple[EvidenceRecord, ...]] = {}
+        self._requirements: dict[Obligation, dict[str, Requirement]] = {}
+        self._certificates: dict[PlanKey | str, OracleCertificate | None] = {}
+        self._runs: dict[tuple[str, str], CaseRun] = {}
+        self._by_subject: dict[PlanKey | str, list[Obligation]] = {}
+        for obligation in obligations(profile, VerificationStage.ORACLE):
+            self._by_subject.setdefault(_key(obligation), []).append(obligation)
+        carrier.check_arithmetic_state("at the start of Stage One")
+
+    def obligations_of(self, what: PlanKey | str) -> tuple[Obligation, ...]:
+        """The obligations of one plan (or subject name); empty where the oracle has no such plan."""
+        return tuple(self._by_subject.get(what, ()))
+
+    def evidence(self, obligation: Obligation) -> tuple[EvidenceRecord, ...]:
+        """One record for each case of the obligation."""
+        records = self._evidence.get(obligation)
+        if records is None:
+            records = self._evidence[obligation] = tuple(self._prove(obligation))
+        return records
+
+    def requirements(self, obligation: Obligation) -> tuple[Requirement, ...]:
+        """What must be present for the obligation."""
+        return tuple(dict.fromkeys(self._requirements_of(obligation).values()))
+
+    def certificate(self, what: PlanKey | str) -> OracleCertificate | None:
+        """The certificate of one plan or subject, or None where Stage One did not pass it whole."""
+        if what not in self._certificates:
+            self._certificates[what] = self._certify(what)
+        return self._certificates[what]
+
+    def refusal(self, what: PlanKey | str) -> str:
+        """Why there is no certificate, in one sentence."""
+        for obligation in self.obligations_of(what):
+            for record in self.evidence(obligation):
+                if record.outcome not in (Outcome.PASSED, Outcome.DEFERRED):
+                    return f"Stage One {record.outcome.value} at {record.case.case_id}: {record.diagnostic}"
+        return "Stage One has no such plan"
+
+    def run(self, case: Case, plan: PlanKey) -> CaseRun:
+        """The oracle's own run of a case, possibly under a plan with another accumulator."""
+        key = (plan.text, case.case_id)
+        run = self._runs.get(key)
+        if run is None:
+            kernel = self.obligations_of(plan)[0].kernel
+            run = self._runs[key] = run_case(self.carrier, kernel, case, plan=plan, facts=self.profile.facts)
+        return run
+
+    def _requirements_of(self, obligation: Obligation) -> dict[str, Requirement]:
+        found = self._requirements.get(obligation)
+        if found is None:
+            cases = cases_of(obligation, self.profile, self.seed)
+            found = self._requirements[obligation] = requirements_of(obligation, cases)
+        return found
+
+    def _prove(self, obligation: Obligation) -> list[EvidenceRecord]:
+        requirements = self._requirements_of(obligation)
+        receipt = self.carrier.receipt(obligation.kernel).digest[:16]
+        records = []
+        for case in cases_of(obligation, self.profile, self.seed):
+            run = None
+            if case.deferred is not None:
+                judgement = not_run(case, Outcome.DEFERRED, "")
+            else:
+                run = self._run(obligation, case)
+                judgement = self._judge(case, run)
+            records.append(
+                make_record(
+                    obligation,
+                    case,
+                    judgement,
+                    run=run,
+                    requirement=requirements[case.case_id].id,
+                    receipt=receipt,
+                    oracle_reference=self.oracle_reference.id,
+                )
+            )
+        return records
+
+    def _run(self, obligation: Obligation, case: Case) -> CaseRun:
+        if case.plan is not None:
+            return self.run(case, case.plan)
+        return run_case(self.carrier, obligation.kernel, case, facts=self.profile.facts)
+
+    def _judge(self, case: Case, run: CaseRun) -> Judgement:
+        disagreement = self.references.disagreement(case)
+        if disagreement is not None:
+            return Judgement(outcome=Outcome.ERROR, diagnostic=disagreement)
+        expectation = self.references.expectation(case)
+        plan = case.plan
+        if case.verification_class is VerificationClass.NUMERICAL and plan is not None and plan.output == "f32":
+            envelope = self.references.envelope(case, accumulator=plan.accumulator or "f32", paths=2)
+            expectation = Expectation(expectation.words, envelope=envelope)
+        payloads = case.verification_class is VerificationClass.BIT_EXACT or plan is None
+        judgement = judge(case, run, expectation, payloads=payloads, facts=self.profile.facts)
+        if case.oracle_only and judgement.outcome is Outcome.FAILED:
+            reason = f"contraction is forbidden, but the result is not the unfused one: {judgement.diagnostic}"
+            return Judgement(outcome=Outcome.ERROR, diagnostic=reason)
+        return judgement
+
+    def _certify(self, what: PlanKey | str) -> OracleCertificate | None:
+        return self.reissue(what, [record for owed in self.obligations_of(what) for record in self.evidence(owed)])
+
+    def reissue(self, what: PlanKey | str, evidence: Iterable[EvidenceRecord]) -> OracleCertificate | None:
+        """The certificate that ``evidence`` gives for one plan or subject; None where it does not cover it whole."""
+        owed = self.obligations_of(what)
+        if not owed or owed[0].verification_class is VerificationClass.DEFERRED:
+            return None
+        kernel = owed[0].kernel
+        plan, subject = (what.text, None) if isinstance(what, PlanKey) else (None, what)
+        return issue_certificate(
+            self.profile.profile_id,
+            kernel,
+            what if isinstance(what, PlanKey) else None,
+            None if isinstance(what, PlanKey) else what,
+            tuple(obligation.verification_class for obligation in owed),
+            self.carrier.receipt(kernel).digest,
+            [requirement for obligation in owed for requirement in self.requirements(obligation)],
+            [record for record in evidence if (record.case.plan, record.case.subject) == (plan, subject)],
+        )
+
+
+def _key(obligation: Obligation) -> PlanKey | str:
+    return obligation.plan if obligation.plan is not None else str(obligation.subject)
+
+
+def run_oracle_stage(
+    profile: VerificationProfile, *, seed: int = 0, progress: Callable[[int, int, str], None] | None = None
+) -> OracleStageResult:
+    """Attempt every obligation of an oracle profile against Generic; certificates for what passed whole.
+
+    TypeError for anything but a VerificationProfile; ValueError where the profile is no oracle or is not the installed
+    one; RuntimeError where its library does not load or rounding mode or flush bits are not the declared ones.
+    """
+    manifest_of(profile)
+    owed = obligations(profile, VerificationStage.ORACLE)
+    carrier = open_carrier(profile.profile_id, profile.carrier)
+    stage = OracleStage(profile, carrier, References(), installed_reference(), seed=seed)
+    return stage_result(stage, owed, progress)
+
+
+def stage_result(
+    stage: OracleStage,
+    owed: tuple[Obligation, ...],
+    progress: Callable[[int, int, str], None] | None = None,
+) -> OracleStageResult:
+    """Everything a Stage One owes, as one immutable result."""
+    records: list[EvidenceRecord] = []
+    certificates = []
+    for number, obligation in enumerate(owed, start=1):
+        log.info("Stage One %d/%d %s", number, len(owed), obligation.token)
+        if progress is not None:
+            progress(number, len(owed), obligation.token)
+        records += stage.evidence(obligation)
+    for what in dict.fromkeys(_key(obligation) for obligation in owed):
+        certificate = stage.certificate(what)
+        if certificate is not None:
+            certificates.append(certificate)
+    report = StageReport(VerificationStage.ORACLE, stage.profile.profile_id, tuple(records), tuple(certificates))
+    return OracleStageResult(report, tuple(certificates))

@@ -1,0 +1,83 @@
+"""What Generic expects of a case: words or an error, and the envelope of a numerical one. Memoised per process."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_kernelverify.cases.case import Case
+from pytest_kernelverify.numerics.bounds import product_envelope, sum_envelope
+from pytest_kernelverify.operations.generic import Answer, GenericError, evaluate
+from pytest_kernelverify.operations.generic.qualify import qualify
+from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
+from pytest_kernelverify.stages.judge import Envelope, Expectation
+
+__all__ = ["References"]
+
+
+class References:
+    """Generic's answers in one process; both stages of a run read the same one."""
+
+    def __init__(self) -> None:
+        failures = qualify()
+        if failures:
+            raise RuntimeError(f"Generic does not pass its own self-check: {'; '.join(failures)}")
+        self._answers: dict[str, Answer | GenericError] = {}
+
+    def expectation(self, case: Case) -> Expectation:
+        """The words or the error kind; an analytic case's words are those it states."""
+        if case.plan is None:
+            return Expectation(_subject_words(case))
+        answer = self._answer(case)
+        if isinstance(answer, GenericError):
+            return Expectation(None, answer.kind)
+        return Expectation(answer.words if case.expected is None else case.expected)
+
+    def disagreement(self, case: Case) -> str | None:
+        """Why Generic cannot judge this case: its own answer is not the stated one. None where it can."""
+        if case.plan is None:
+            return None
+        answer = self._answer(case)
+        kind = answer.kind if isinstance(answer, GenericError) else None
+        if kind != case.error:
+            return f"Generic gives {kind or 'a result'} where the case expects {case.error or 'a result'}"
+        if isinstance(answer, GenericError) or case.expected is None or np.array_equal(answer.words, case.expected):
+            return None
+        return "Generic's answer is not the independently stated one"
+
+    def envelope(self, case: Case, *, accumulator: str, paths: int) -> Envelope:
+        """The exact values of a numerical case and the bound around each."""
+        answer = self._answer(case)
+        assert isinstance(answer, Answer)
+        exact, bounds = [], []
+        for index in range(answer.words.size):
+            value = answer.exact_at(index)
+            exact.append(value)
+            if case.operation == "reduce_prod":
+                bounds.append(product_envelope(value, answer.terms_at(index), accumulator=accumulator, paths=paths))
+            else:
+                magnitude = answer.magnitude_at(index)
+                terms = answer.terms_at(index)
+                bounds.append(sum_envelope(value, magnitude, terms, accumulator=accumulator, paths=paths))
+        return Envelope(tuple(exact), tuple(bounds))
+
+    def _answer(self, case: Case) -> Answer | GenericError:
+        answer = self._answers.get(case.case_id)
+        if answer is None:
+            assert case.plan is not None
+            answer = self._answers[case.case_id] = _evaluate(case.plan, case)
+        return answer
+
+
+def _evaluate(plan: PlanKey, case: Case) -> Answer | GenericError:
+    operands = [operand.words.reshape(operand.extents) for operand in case.operands]
+    numerical = case.verification_class is VerificationClass.NUMERICAL and case.output_dtype == "f32"
+    try:
+        return evaluate(plan, operands, case.parameters, bounds=numerical)
+    except GenericError as error:
+        return error
+
+
+def _subject_words(case: Case) -> np.ndarray:  # type: ignore[type-arg]
+    """Movement is identity; coverage adds one to each element, exactly once."""
+    words = case.operands[0].words
+    return words + np.uint32(1) if case.subject == "coverage" else words

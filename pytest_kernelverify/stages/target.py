@@ -1,0 +1,204 @@
+"""Stage Two: a target's kernels, only behind the oracle's certificates."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from pytest_kernelverify.carriers.base import Carrier
+from pytest_kernelverify.carriers.opening import open_carrier
+from pytest_kernelverify.cases.case import Case
+from pytest_kernelverify.catalog.classify import Obligation, obligations
+from pytest_kernelverify.catalog.load import manifest_of, verification_profile
+from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
+from pytest_kernelverify.evidence.certificate import OracleCertificate
+from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
+from pytest_kernelverify.evidence.requirement import Requirement
+from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
+from pytest_kernelverify.numerics.bounds import rounded_up
+from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
+from pytest_kernelverify.running.run_case import CaseRun, run_case
+from pytest_kernelverify.stages.authority import (
+    Authority,
+    ResultAuthority,
+    check_result,
+    needed_plans,
+    oracle_deferral,
+    receipts_match,
+    reference_plan,
+)
+from pytest_kernelverify.stages.installed import installed_reference
+from pytest_kernelverify.stages.judge import Expectation, Judgement, judge, word_values
+from pytest_kernelverify.stages.oracle import OracleStage
+from pytest_kernelverify.stages.recording import cases_of, make_record, not_run, requirements_of
+from pytest_kernelverify.stages.references import References
+
+__all__ = ["ORACLE_PROFILE", "TargetStage", "run_target_stage"]
+
+ORACLE_PROFILE = "cpu-compiled"
+
+log = logging.getLogger("kernelverify")
+
+
+class TargetStage:
+    """Stage Two of one target in one process: evidence on demand, each obligation run once."""
+
+    def __init__(
+        self,
+        profile: VerificationProfile,
+        carrier: Carrier,
+        oracle: OracleStage,
+        authority: Authority,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.profile = profile
+        self.carrier = carrier
+        self.oracle = oracle
+        self.authority = authority
+        self.seed = seed
+        self._evidence: dict[Obligation, tuple[EvidenceRecord, ...]] = {}
+        carrier.check_arithmetic_state("at the start of Stage Two")
+
+    def gate(self, obligation: Obligation) -> str | None:
+        """Why a target obligation is blocked, or None: a memoised verdict, proved on demand."""
+        reason, _ = self._authorise(obligation)
+        return reason
+
+    def evidence(self, obligation: Obligation) -> tuple[EvidenceRecord, ...]:
+        """One record for each case: run behind certificates, or blocked, or deferred."""
+        records = self._evidence.get(obligation)
+        if records is None:
+            records = self._evidence[obligation] = tuple(self._verify(obligation))
+        return records
+
+    def requirements(self, obligation: Obligation) -> tuple[Requirement, ...]:
+        """What must be present for the obligation."""
+        return tuple(dict.fromkeys(requirements_of(obligation, self._cases(obligation)).values()))
+
+    def needed(self, obligation: Obligation) -> tuple[PlanKey, ...]:
+        """The oracle plans whose certificates the obligation consumes."""
+        if obligation.plan is None or obligation.verification_class is VerificationClass.DEFERRED:
+            return ()
+        return needed_plans(obligation.plan, self.oracle)
+
+    def _authorise(self, obligation: Obligation) -> tuple[str | None, tuple[OracleCertificate, ...]]:
+        found = {}
+        for plan in self.needed(obligation):
+            certificate = self.authority.certificate(plan)
+            if certificate is None:
+                return f"no certificate for {plan.text}: {self.authority.refusal(plan)}", ()
+            found[plan] = certificate
+        reason = receipts_match(found, self.oracle)
+        return reason, () if reason else tuple(found.values())
+
+    def _cases(self, obligation: Obligation) -> tuple[Case, ...]:
+        return cases_of(obligation, self.profile, self.seed)
+
+    def _verify(self, obligation: Obligation) -> list[EvidenceRecord]:
+        cases = self._cases(obligation)
+        requirements = requirements_of(obligation, cases)
+        deferral = oracle_deferral(obligation.plan, self.oracle) if obligation.plan is not None else None
+        blocked, certificates = (None, ()) if deferral is not None else self._authorise(obligation)
+        consumed = tuple(sorted(certificate.digest[:16] for certificate in certificates))
+        same = self._is_oracle_itself(obligation)
+        records = []
+        for case in cases:
+            run = None
+            if case.deferred is not None or deferral is not None:
+                judgement = not_run(case, Outcome.DEFERRED, deferral or "")
+            elif blocked is not None:
+                judgement = not_run(case, Outcome.BLOCKED, blocked)
+            else:
+                run = run_case(self.carrier, obligation.kernel, case, facts=self.profile.facts)
+                judgement = self._judge(case, run, same)
+            ran = run is not None
+            records.append(
+                make_record(
+                    obligation,
+                    case,
+                    judgement,
+                    run=run,
+                    requirement=requirements[case.case_id].id,
+                    receipt=None if blocked is not None else self.carrier.receipt(obligation.kernel).digest[:16],
+                    oracle_reference=self.oracle.oracle_reference.id,
+                    certificates=consumed if ran else (),
+                    authority="certificate" if ran and case.plan is not None and not same else "generic",
+                    self_comparison=ran and same,
+                )
+            )
+        return records
+
+    def _is_oracle_itself(self, obligation: Obligation) -> bool:
+        """Whether target and oracle are one function: then only Generic can judge."""
+        if self.profile.profile_id != self.oracle.profile.profile_id:
+            return False
+        return obligation.plan is None or reference_plan(obligation.plan) == obligation.plan
+
+    def _judge(self, case: Case, run: CaseRun, same: bool) -> Judgement:
+        plan = case.plan
+        numerical = case.verification_class is VerificationClass.NUMERICAL and case.output_dtype == "f32"
+        payloads = case.verification_class is VerificationClass.BIT_EXACT or plan is None
+        expectation = self.oracle.references.expectation(case)
+        if plan is not None and not same:
+            oracle_run = self.oracle.run(case, reference_plan(plan))
+            if (oracle_run.error is not None and oracle_run.error_kind is None) or oracle_run.violation is not None:
+                reason = f"the certified oracle did not run: {oracle_run.error or oracle_run.violation}"
+                return Judgement(outcome=Outcome.ERROR, diagnostic=reason)
+            expectation = Expectation(oracle_run.words, oracle_run.error_kind)
+            if numerical:
+                strayed = self._strayed(case, oracle_run)
+                if strayed is not None:
+                    return Judgement(outcome=Outcome.ERROR, diagnostic=strayed)
+        if numerical:
+            envelope = self.oracle.references.envelope(case, accumulator="f32", paths=1)
+            expectation = Expectation(expectation.words, envelope=envelope)
+        return judge(case, run, expectation, payloads=payloads, facts=self.profile.facts)
+
+    def _strayed(self, case: Case, run: CaseRun) -> str | None:
+        """Where the certified oracle's word leaves its own Float64 envelope of the exact value."""
+        envelope = self.oracle.references.envelope(case, accumulator="f64", paths=1)
+        assert run.words is not None
+        for index, (got, exact, bound) in enumerate(
+            zip(word_values(run.words), envelope.exact, envelope.bounds, strict=True)
+        ):
+            if got is None or abs(got - exact) > bound:
+                return f"the certified oracle's element {index} leaves its own envelope {rounded_up(bound):.6g}"
+        return None
+
+
+def run_target_stage(
+    profile: VerificationProfile,
+    oracle_result: OracleStageResult,
+    *,
+    seed: int = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> StageReport:
+    """Verify every active plan and subject of a target profile behind ``oracle_result``.
+
+    TypeError or ValueError, before anything is prepared, for a profile that is no target or a result that is no whole
+    Stage One; RuntimeError where the profile's runtime is missing. A certificate that is absent, forged or incomplete
+    leaves blocked records instead of runs.
+    """
+    manifest_of(profile)
+    owed = obligations(profile, VerificationStage.TARGET)
+    check_result(oracle_result, ORACLE_PROFILE)
+    oracle_profile = verification_profile(ORACLE_PROFILE)
+    carrier = open_carrier(profile.profile_id, profile.carrier)
+    oracle_carrier = open_carrier(oracle_profile.profile_id, oracle_profile.carrier)
+    oracle = OracleStage(oracle_profile, oracle_carrier, References(), installed_reference(), seed=seed)
+    stage = TargetStage(profile, carrier, oracle, ResultAuthority(oracle_result, oracle), seed=seed)
+    return target_report(stage, owed, progress)
+
+
+def target_report(
+    stage: TargetStage, owed: tuple[Obligation, ...], progress: Callable[[int, int, str], None] | None = None
+) -> StageReport:
+    """Everything a Stage Two owes, as one immutable report."""
+    records: list[EvidenceRecord] = []
+    for number, obligation in enumerate(owed, start=1):
+        log.info("Stage Two %d/%d %s", number, len(owed), obligation.token)
+        if progress is not None:
+            progress(number, len(owed), obligation.token)
+        records += stage.evidence(obligation)
+    return StageReport(VerificationStage.TARGET, stage.profile.profile_id, tuple(records), ())

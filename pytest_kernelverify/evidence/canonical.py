@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["canonical_json", "digest_of", "exact_fields", "number_from_json", "number_to_json"]
+__all__ = ["canonical_json", "digest_of", "exact_fields", "number_from_json", "number_to_json", "strings", "typed"]
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
 
@@ -39,8 +39,26 @@ def number_to_json(value: float | None) -> float | str | None:
 
 
 def number_from_json(value: Any) -> float | None:
-    if value is None or (isinstance(value, float)):
+    """A float, one of the three non-finite texts, or None; anything else is a ValueError."""
+    if value is None or type(value) is float:
         return value
     if value in ("NaN", "Infinity", "-Infinity"):
         return float(value.replace("Infinity", "inf"))
     raise ValueError(f"{value!r} is not a number in canonical form")
+
+
+def typed(value: dict[str, Any], name: str, *kinds: type | None) -> Any:
+    """The field of that name; ValueError unless its type is exactly one of ``kinds`` (a bool is no int)."""
+    found = value[name]
+    if (None if found is None else type(found)) not in kinds:
+        expected = " or ".join("null" if kind is None else kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} is {found!r}; expected {expected}")
+    return found
+
+
+def strings(value: dict[str, Any], name: str) -> tuple[str, ...]:
+    """The list of strings of that name."""
+    found = typed(value, name, list)
+    if any(type(part) is not str for part in found):
+        raise ValueError(f"{name} is {found!r}; expected a list of strings")
+    return tuple(found)

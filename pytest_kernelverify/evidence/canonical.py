@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["canonical_json", "digest_of", "exact_fields", "number_from_json", "number_to_json", "strings", "typed"]
+__all__ = ["canonical_json", "digest_of", "exact_fields", "is_digest", "number_from_json", "number_to_json", "strings", "typed"]
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
 
@@ -19,6 +19,11 @@ def canonical_json(value: Any) -> str:
 
 def digest_of(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode("utf-8")).hexdigest()
+
+
+def is_digest(text: str) -> bool:
+    """Whether this is a SHA-256 in lower-case hex."""
+    return len(text) == 64 and not set(text) - set("0123456789abcdef")
 
 
 def exact_fields(value: Any, names: Iterable[str], what: str) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_kernelverify.evidence.canonical import digest_of, exact_fields
+from pytest_kernelverify.evidence.canonical import digest_of, exact_fields, is_digest, strings, typed
 from pytest_kernelverify.operations.plan import LogicalKernel
 
 __all__ = ["Receipt"]
 
 RECEIPT_KINDS = ("compiled-executable",)
+_ABSOLUTE = re.compile(r"(?:^|[\s=:,]|-[A-Za-z])(?:/|[A-Za-z]:\\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,11 @@ class Receipt:
     def digest(self) -> str:
         return digest_of(self.to_json())
 
+    @property
+    def id(self) -> str:
+        """The short form a record refers to: the first 16 hex digits of the digest."""
+        return self.digest[:16]
+
     def to_json(self) -> dict[str, Any]:
         return {
             "architecture": self.architecture,
@@ -52,20 +59,49 @@ class Receipt:
 
     @classmethod
     def from_json(cls, value: Any) -> Receipt:
+        """ValueError for a missing, unknown or ill-typed field, a value no receipt has, or an absolute path."""
         exact_fields(value, cls.__slots__, "receipt")
-        if value["kind"] not in RECEIPT_KINDS:
-            raise ValueError(f"receipt kind is {value['kind']!r}; expected one of {', '.join(RECEIPT_KINDS)}")
+        pairs = typed(value, "sources", list)
+        if not pairs or any(type(pair) is not list or [type(part) for part in pair] != [str, str] for pair in pairs):
+            raise ValueError("receipt sources are pairs of a name and a digest, at least one")
         receipt = cls(
-            **{
-                **value,
-                "kernel": kernel_from_json(value["kernel"]),
-                "options": tuple(value["options"]),
-                "sources": tuple(tuple(pair) for pair in value["sources"]),
-            }
+            kind=typed(value, "kind", str),
+            provider=typed(value, "provider", str),
+            kernel=kernel_from_json(value["kernel"]),
+            binding_name=typed(value, "binding_name", str),
+            sources=tuple((name, digest) for name, digest in pairs),
+            compiler=typed(value, "compiler", str),
+            options=strings(value, "options"),
+            architecture=typed(value, "architecture", str),
+            operating_system=typed(value, "operating_system", str),
+            endianness=typed(value, "endianness", str),
+            pointer_bits=typed(value, "pointer_bits", int),
+            artifact=typed(value, "artifact", str),
         )
-        if receipt.to_json() != value:
-            raise ValueError("receipt has a field of the wrong type")
+        receipt.validate()
         return receipt
+
+    def validate(self) -> None:
+        """ValueError naming the first field whose value no receipt may have."""
+        legal: tuple[tuple[str, Any, tuple[Any, ...]], ...] = (
+            ("kind", self.kind, RECEIPT_KINDS),
+            ("endianness", self.endianness, ("little", "big")),
+            ("pointer_bits", self.pointer_bits, (32, 64)),
+        )
+        for name, value, allowed in legal:
+            if value not in allowed:
+                raise ValueError(f"receipt {name} is {value!r}; expected one of {', '.join(map(str, allowed))}")
+        for digest in (self.artifact, *(digest for _, digest in self.sources)):
+            if not is_digest(digest):
+                raise ValueError(f"{digest!r} is not a SHA-256 digest in lower-case hex")
+        names = [name for name, _ in self.sources]
+        if names != sorted(set(names)):
+            raise ValueError("receipt sources must be sorted by name, each once")
+        for text in (self.compiler, *self.options, *names):
+            if _ABSOLUTE.search(text):
+                raise ValueError(f"{text!r} holds an absolute path; a receipt names content, not places")
+        if not all((self.provider, self.binding_name, self.compiler, self.architecture, self.operating_system)):
+            raise ValueError("no field of a receipt is empty")
 
 
 def kernel_to_json(kernel: LogicalKernel) -> dict[str, Any]:
@@ -73,5 +109,6 @@ def kernel_to_json(kernel: LogicalKernel) -> dict[str, Any]:
 
 
 def kernel_from_json(value: Any) -> LogicalKernel:
+    """ValueError for a missing, unknown or ill-typed field."""
     exact_fields(value, LogicalKernel.__slots__, "kernel")
-    return LogicalKernel(**value)
+    return LogicalKernel(**{name: typed(value, name, str) for name in LogicalKernel.__slots__})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_kernelverify.evidence.canonical import digest_of, exact_fields, typed
-from pytest_kernelverify.evidence.case_facts import STAGE_ORDER, EvidenceStage
+from pytest_kernelverify.evidence.case_facts import EvidenceStage
 from pytest_kernelverify.evidence.receipt import kernel_from_json, kernel_to_json
 from pytest_kernelverify.operations.plan import LogicalKernel
 
@@ -39,9 +39,9 @@ class Requirement:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the canonical JSON of the fields but the id; computed once."""
+        """SHA-256 over the canonical JSON; computed once."""
         if not self._digests:
-            self._digests.append(digest_of(self._other_fields()))
+            self._digests.append(digest_of(self.to_json()))
         return self._digests[0]
 
     @property
@@ -58,18 +58,7 @@ class Requirement:
         """Plan or subject, class and stage, for messages."""
         return f"{self.plan or self.subject} {self.verification_class} ({self.stage.value})"
 
-    @property
-    def sort_key(self) -> tuple[int, str, str, str, str, str, str]:
-        """Requirements stand in a header by stage, plan or subject, class, reason, kernel, variant, cases."""
-        kernel, reason = self.kernel, self.reason or ""
-        name = self.plan or self.subject or ""
-        tail = kernel.kernel_id, kernel.variant, self.cases_digest
-        return STAGE_ORDER[self.stage], name, self.verification_class, reason, *tail
-
     def to_json(self) -> dict[str, Any]:
-        return {**self._other_fields(), "id": self.id}
-
-    def _other_fields(self) -> dict[str, Any]:
         return {
             "case_count": self.case_count,
             "cases_digest": self.cases_digest,
@@ -83,10 +72,10 @@ class Requirement:
 
     @classmethod
     def from_json(cls, value: Any) -> Requirement:
-        """ValueError for a missing, unknown or ill-typed field, or a wrong id."""
-        names = ("case_count", "cases_digest", "class", "id", "kernel", "plan", "reason", "stage", "subject")
+        """ValueError for a missing, unknown or ill-typed field."""
+        names = ("case_count", "cases_digest", "class", "kernel", "plan", "reason", "stage", "subject")
         exact_fields(value, names, "requirement")
-        requirement = cls(
+        return cls(
             stage=EvidenceStage(typed(value, "stage", str)),
             kernel=kernel_from_json(value["kernel"]),
             plan=typed(value, "plan", str, None),
@@ -96,6 +85,3 @@ class Requirement:
             case_count=typed(value, "case_count", int),
             cases_digest=typed(value, "cases_digest", str),
         )
-        if requirement.id != value["id"]:
-            raise ValueError(f"requirement id is {value['id']!r}; its other fields give {requirement.id!r}")
-        return requirement

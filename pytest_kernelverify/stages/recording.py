@@ -113,7 +113,7 @@ def make_record(
         outcome=judgement.outcome,
         diagnostic=judgement.diagnostic,
         requirement=requirement,
-        receipt=receipt,
+        receipt=None if judgement.outcome in (Outcome.BLOCKED, Outcome.DEFERRED) else receipt,
         oracle_reference=oracle_reference,
         certificates=certificates,
         authority=authority,

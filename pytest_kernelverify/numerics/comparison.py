@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pytest_kernelverify.numerics.bits import INFINITY, MAGNITUDE, MAXIMUM_ULP_DISTANCE, float32_words
+from pytest_kernelverify.numerics.bits import INFINITY, MAGNITUDE, MAXIMUM_ULP_DISTANCE, SIGN, float32_words
 
 __all__ = ["Comparison", "Deviations", "Tolerance", "compare_float32", "compare_words"]
 
@@ -78,95 +78,102 @@ class Comparison:
 
 
 _EQUAL = Comparison(Deviations(0.0, 0.0, 0), 0, 0, 0)
-_BLOCK = 1 << 14  # elements; the temporaries of one block stay in the second-level cache
+_BLOCK = 1 << 15  # elements; the scratch of one block stays in the second-level cache
 _SMALL = 1 << 10  # below this, comparing bytes costs less than any array operation
-_TINIEST = 2.0**-149
+_SLACK = 1 - 2.0**-50  # more than the roundings of one quotient and one product
 
 
 class _Tally:
-    """Running counts and maxima over blocks."""
+    """Running counts and maxima over blocks, with the scratch arrays that every block reuses."""
 
-    __slots__ = ("absolute", "holds_infinity", "holds_nan", "mismatches", "nan_payloads", "relative", "ulps", "zeros")
-
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
         self.mismatches = self.zeros = self.nan_payloads = self.ulps = 0
         self.absolute = self.relative = 0.0
-        self.holds_nan = self.holds_infinity = False
+        self.nan = self.infinite = False
+        self.differs = np.empty(size, np.bool_)
+        self.scratch = tuple(np.empty(size, kind) for kind in (np.uint32, np.uint32, np.uint32, float, float))
 
-    def add_float32(self, expected: Words, actual: Words, differs: Words, count: int) -> None:
+    def add(self, expected: Words, actual: Words) -> bool:
+        """Count one block of words in; False where it holds no mismatch."""
+        differs = np.not_equal(expected, actual, out=self.differs[: expected.size])
+        count = int(np.count_nonzero(differs))
+        if not count:
+            return False
         self.mismatches += count
-        left, right = expected & np.uint32(MAGNITUDE), actual & np.uint32(MAGNITUDE)
-        larger = np.maximum(left, right)
-        if larger.max() < INFINITY:
-            self._add_finite(expected, actual, larger, count)
-        else:
+        if not self._add_finite(expected, actual, count):
             self._add_special(expected[differs], actual[differs])
+        return True
+
+    def _add_finite(self, expected: Words, actual: Words, count: int) -> bool:
+        """Measure a block with ``count`` mismatches; equal pairs raise no maximum. False where it is not all finite."""
+        less, mixed, larger, gap, scale = (part[: expected.size] for part in self.scratch)
+        np.bitwise_and(expected, np.uint32(MAGNITUDE), out=less)
+        np.bitwise_and(actual, np.uint32(MAGNITUDE), out=mixed)
+        np.maximum(less, mixed, out=larger)
+        if int(larger.max()) >= INFINITY:
+            return False
+        np.minimum(less, mixed, out=less)
+        distance = self._distance(expected, actual, less, mixed, larger)
+        self.ulps = max(self.ulps, int(distance.max()))
+        self.zeros += count - int(np.count_nonzero(distance))  # other words, no distance
+
+        np.copyto(gap, expected.view(np.float32))
+        np.copyto(scale, actual.view(np.float32))
+        np.abs(np.subtract(gap, scale, out=gap), out=gap)
+        self.absolute = max(self.absolute, float(gap.max()))
+        np.copyto(scale, np.maximum(larger, np.uint32(1), out=larger).view(np.float32))
+        # Dividing is what costs: only the pairs that can exceed the largest ratio so far are divided.
+        places = np.flatnonzero(gap > np.multiply(scale, self.relative * _SLACK, out=scale))
+        if places.size:
+            self.relative = max(self.relative, float((gap[places] / larger.view(np.float32)[places]).max()))
+        return True
+
+    @staticmethod
+    def _distance(expected: Words, actual: Words, less: Words, mixed: Words, larger: Words) -> Words:
+        """ULP distances from the magnitudes: their difference, or their sum where the signs differ. Reuses ``less``."""
+        np.bitwise_xor(expected, actual, out=mixed)
+        if int(mixed.max()) < SIGN:
+            return np.subtract(larger, less, out=less)
+        across = mixed >= np.uint32(SIGN)
+        sums = larger[across] + less[across]
+        np.subtract(larger, less, out=less)
+        less[across] = sums
+        return less
 
     def _add_special(self, expected: Words, actual: Words) -> None:
+        """Mismatching pairs, some of which hold a NaN or an infinity."""
         left, right = expected & np.uint32(MAGNITUDE), actual & np.uint32(MAGNITUDE)
         larger = np.maximum(left, right)
-        nan = larger > np.uint32(INFINITY)
-        if nan.any():
-            self.holds_nan = True
-            self.ulps = MAXIMUM_ULP_DISTANCE
+        if int(larger.max()) > INFINITY:
+            self.nan, self.ulps = True, MAXIMUM_ULP_DISTANCE
             self.nan_payloads += int(np.count_nonzero(np.minimum(left, right) > np.uint32(INFINITY)))
         infinite = larger == np.uint32(INFINITY)
         if infinite.any():
-            self.holds_infinity = True
-            self.ulps = max(self.ulps, int(_distance(expected[infinite], actual[infinite]).max()))
+            self.infinite = True
+            less = np.minimum(left, right)[infinite]
+            distance = self._distance(expected[infinite], actual[infinite], less, less.copy(), larger[infinite])
+            self.ulps = max(self.ulps, int(distance.max()))
         finite = larger < np.uint32(INFINITY)
-        count = int(np.count_nonzero(finite))
-        if count:
-            self._add_finite(expected[finite], actual[finite], larger[finite], count)
-
-    def _add_finite(self, expected: Words, actual: Words, larger: Words, count: int) -> None:
-        """Blocks without NaN and infinity; equal pairs add nothing to any maximum."""
-        distance = _distance(expected, actual)
-        self.ulps = max(self.ulps, int(distance.max()))
-        self.zeros += count - int(np.count_nonzero(distance))  # other words, same value
-        gap = expected.view(np.float32).astype(np.float64)
-        gap -= actual.view(np.float32)
-        np.abs(gap, out=gap)
-        self.absolute = max(self.absolute, float(gap.max()))
-        gap /= np.maximum(larger.view(np.float32), np.float32(_TINIEST))
-        self.relative = max(self.relative, float(gap.max()))
+        if finite.any():
+            self._add_finite(expected[finite], actual[finite], int(np.count_nonzero(finite)))
 
     def comparison(self) -> Comparison:
         absolute: float | None = self.absolute
         relative: float | None = self.relative
-        if self.holds_nan:
+        if self.nan:
             absolute = relative = None
-        elif self.holds_infinity:
+        elif self.infinite:
             absolute = relative = math.inf
         return Comparison(Deviations(absolute, relative, self.ulps), self.mismatches, self.zeros, self.nan_payloads)
 
 
-def _distance(expected: Words, actual: Words) -> Words:
-    """ULP distances of words that are no NaN: the ordered 32-bit integers' difference, which wraps to the right one."""
-    places = []
-    for words in (expected, actual):
-        sign = words.view(np.int32) >> np.int32(31)
-        place = (words & np.uint32(MAGNITUDE)).view(np.int32)
-        place ^= sign
-        place -= sign
-        places.append(place)
-    gap = np.maximum(*places)
-    gap -= np.minimum(*places)
-    distance: Words = gap.view(np.uint32)
-    return distance
-
-
 def _compare_blocks(expected: Words, actual: Words) -> tuple[Comparison, int | None]:
-    tally = _Tally()
+    tally = _Tally(min(expected.size, _BLOCK))
     first: int | None = None
     for start in range(0, expected.size, _BLOCK):
-        left, right = expected[start : start + _BLOCK], actual[start : start + _BLOCK]
-        differs = left != right
-        count = int(np.count_nonzero(differs))
-        if count:
-            if first is None:
-                first = start + int(differs.argmax())
-            tally.add_float32(left, right, differs, count)
+        stop = start + _BLOCK
+        if tally.add(expected[start:stop], actual[start:stop]) and first is None:
+            first = start + int(tally.differs.argmax())
     return (_EQUAL, None) if first is None else (tally.comparison(), first)
 
 

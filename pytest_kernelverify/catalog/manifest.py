@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any
 
 from pytest_kernelverify.catalog.profile import (
     ClassificationDisposition,
@@ -27,37 +27,23 @@ __all__ = ["ProfileManifest", "read_manifest"]
 MOVEMENT_OPERATION = "copy"
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Deferral(_File):
-    deferred: str
-
-
-class _Subject(_File):
-    kind: str
-    kernel: str
-    classes: list[str]
-
-
-class _Kernel(_File):
-    operation: str
-    kernel_id: str
-    variant: str
-    plans: dict[str, list[str] | _Deferral] = {}
-
-
-class _Profile(_File):
-    profile_id: str
-    carrier: str
-    provider: str
-    stages: list[str]
-    layouts: str
-    error_channel: bool
-    facts: dict[str, str]
-    subjects: dict[str, _Subject]
-    kernels: list[_Kernel]
+_PROFILE = {
+    "profile_id": str,
+    "carrier": str,
+    "provider": str,
+    "stages": list,
+    "layouts": str,
+    "error_channel": bool,
+    "facts": dict,
+    "subjects": dict,
+    "kernels": list,
+}
+_KERNEL = {"operation": str, "kernel_id": str, "variant": str, "plans": dict}
+_SUBJECT = {"kind": str, "kernel": str, "classes": list}
+_DEFERRAL = {"deferred": str}
+_TOML_NAMES = {str: "a string", list: "an array", bool: "true or false", dict: "a table"}
+_PROFILE_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_VARIANT = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,53 +59,81 @@ class ProfileManifest:
 def read_manifest(path: Path) -> ProfileManifest:
     """Parse one profile file; ValueError naming the file, the field and what was expected."""
     try:
-        data = _Profile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        manifest = _manifest(data)
-        if data.profile_id != path.stem:
-            raise ValueError(f"profile_id is {data.profile_id!r}; it must be the file's name, {path.stem!r}")
+        manifest = _manifest(tomllib.loads(path.read_text(encoding="utf-8")))
+        if manifest.profile.profile_id != path.stem:
+            raise ValueError(
+                f"profile_id is {manifest.profile.profile_id!r}; it must be the file's name, {path.stem!r}"
+            )
         check_manifest(manifest)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{path.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
     return manifest
 
 
-def _manifest(data: _Profile) -> ProfileManifest:
+def _manifest(data: dict[str, Any]) -> ProfileManifest:
+    _check_table(data, "the profile", _PROFILE)
+    profile_id = data["profile_id"]
     profile = VerificationProfile(
-        data.profile_id,
-        data.carrier,
-        data.provider,
-        tuple(VerificationStage(stage) for stage in data.stages),
-        ArithmeticFacts(**data.facts),
-        data.layouts,
-        data.error_channel,
+        profile_id,
+        data["carrier"],
+        data["provider"],
+        tuple(_stage(text) for text in data["stages"]),
+        ArithmeticFacts.from_json(data["facts"]),
+        data["layouts"],
+        data["error_channel"],
     )
     kernels, plans = [], []
-    for entry in data.kernels:
-        kernel = LogicalKernel(data.profile_id, entry.operation, entry.kernel_id, entry.variant)
+    for number, entry in enumerate(data["kernels"]):
+        _check_table(entry, f"kernels[{number}]", _KERNEL, optional=("plans",))
+        kernel = LogicalKernel(profile_id, entry["operation"], entry["kernel_id"], entry["variant"])
         kernels.append(kernel)
-        for text, value in entry.plans.items():
+        for text, value in entry.get("plans", {}).items():
             plans.append(_plan_classification(kernel, PlanKey.from_text(text), value))
     by_id = {kernel.kernel_id: kernel for kernel in kernels}
     subjects = []
-    for name, subject in data.subjects.items():
-        if subject.kernel not in by_id:
-            raise ValueError(f"subjects.{name}: unknown kernel {subject.kernel!r}")
-        classes = tuple(_verification_class(text, f"subjects.{name}") for text in subject.classes)
-        subjects.append(SubjectClassification(by_id[subject.kernel], name, subject.kind, classes))
+    for name, entry in data["subjects"].items():
+        where = f"subjects.{name}"
+        _check_table(entry, where, _SUBJECT)
+        if entry["kernel"] not in by_id:
+            raise ValueError(f"{where}: unknown kernel {entry['kernel']!r}")
+        classes = tuple(_verification_class(text, where) for text in entry["classes"])
+        subjects.append(SubjectClassification(by_id[entry["kernel"]], name, entry["kind"], classes))
     return ProfileManifest(profile, tuple(kernels), tuple(plans), tuple(subjects))
 
 
-def _plan_classification(kernel: LogicalKernel, plan: PlanKey, value: list[str] | _Deferral) -> PlanClassification:
-    if isinstance(value, _Deferral):
-        return PlanClassification(kernel, plan, (), ClassificationDisposition.DEFERRED, value.deferred)
-    classes = tuple(_verification_class(text, plan.text) for text in value)
-    return PlanClassification(kernel, plan, classes, ClassificationDisposition.ACTIVE)
+def _check_table(value: Any, where: str, fields: Mapping[str, type], optional: Iterable[str] = ()) -> None:
+    """ValueError unless ``value`` is a table with these fields, each of its type, and no other."""
+    if type(value) is not dict:
+        raise ValueError(f"{where} is {value!r}; expected a table with {', '.join(fields)}")
+    for name in value:
+        if name not in fields:
+            raise ValueError(f"{where}: unknown field {name!r}; expected {', '.join(fields)}")
+    for name, kind in fields.items():
+        if name not in value:
+            if name not in optional:
+                raise ValueError(f"{where}: missing field {name!r}")
+        elif type(value[name]) is not kind:
+            raise ValueError(f"{where}: {name} is {value[name]!r}; expected {_TOML_NAMES[kind]}")
 
 
-def _verification_class(text: str, where: str) -> VerificationClass:
+def _stage(text: Any) -> VerificationStage:
+    legal = [member.value for member in VerificationStage]
+    if text not in legal:
+        raise ValueError(f"stages: unknown role {text!r}; expected one of {', '.join(legal)}")
+    return VerificationStage(text)
+
+
+def _plan_classification(kernel: LogicalKernel, plan: PlanKey, value: Any) -> PlanClassification:
+    if type(value) is list:
+        classes = tuple(_verification_class(text, plan.text) for text in value)
+        return PlanClassification(kernel, plan, classes, ClassificationDisposition.ACTIVE)
+    if type(value) is not dict:
+        raise ValueError(f"plan {plan.text} is {value!r}; expected an array of classes or {{ deferred = \"reason\" }}")
+    _check_table(value, f"plan {plan.text}", _DEFERRAL)
+    return PlanClassification(kernel, plan, (), ClassificationDisposition.DEFERRED, value["deferred"])
+
+
+def _verification_class(text: Any, where: str) -> VerificationClass:
     legal = [member.value for member in VerificationClass if member is not VerificationClass.DEFERRED]
     if text not in legal:
         raise ValueError(f"{where}: unknown class {text!r}; expected one of {', '.join(legal)}")
@@ -129,6 +143,8 @@ def _verification_class(text: str, where: str) -> VerificationClass:
 def check_manifest(manifest: ProfileManifest) -> None:
     """ValueError unless kernels, plans, classes and subjects are complete, unique and known."""
     profile = manifest.profile
+    if not _PROFILE_ID.fullmatch(profile.profile_id):
+        raise ValueError(f"profile_id is {profile.profile_id!r}; expected lower-case words joined by '-'")
     if not profile.stages or len(set(profile.stages)) != len(profile.stages):
         raise ValueError("stages must name at least one role, each once")
     if profile.layouts not in ("nested", "one stride per axis"):
@@ -149,6 +165,8 @@ def check_manifest(manifest: ProfileManifest) -> None:
     for kernel in manifest.kernels:
         if kernel.profile_id != profile.profile_id:
             raise ValueError(f"kernel {kernel.kernel_id} belongs to profile {kernel.profile_id!r}")
+        if not _VARIANT.fullmatch(kernel.variant):
+            raise ValueError(f"kernel {kernel.kernel_id}: variant is {kernel.variant!r}; expected a lower-case name")
         if kernel.operation != MOVEMENT_OPERATION and kernel not in planned:
             raise ValueError(f"kernel {kernel.kernel_id} has no plan")
     _check_plans(manifest)
@@ -157,6 +175,10 @@ def check_manifest(manifest: ProfileManifest) -> None:
             raise ValueError(f"subject {row.subject} is {row.kind!r}; expected {SUBJECTS[row.subject].kind!r}")
         if row.kernel not in manifest.kernels:
             raise ValueError(f"subject {row.subject} names the unknown kernel {row.kernel.kernel_id!r}")
+        if row.kind == "movement" and row.kernel.operation != MOVEMENT_OPERATION:
+            raise ValueError(
+                f"subject {row.subject} runs on {row.kernel.kernel_id}; expected a kernel of {MOVEMENT_OPERATION!r}"
+            )
         expected = VerificationClass.BIT_EXACT if row.kind == "movement" else VerificationClass.STRUCTURAL
         if row.classes != (expected,):
             raise ValueError(f"subject {row.subject} must have exactly the class {expected.value}")

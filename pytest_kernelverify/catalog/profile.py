@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from pytest_kernelverify.operations.facts import ArithmeticFacts
+from pytest_kernelverify.operations.facts import STRICT, ArithmeticFacts
 from pytest_kernelverify.operations.plan import LogicalKernel, PlanKey, VerificationClass
 
 __all__ = [
@@ -42,7 +42,7 @@ class VerificationProfile:
     carrier: str
     provider: str
     stages: tuple[VerificationStage, ...]
-    facts: ArithmeticFacts = ArithmeticFacts()
+    facts: ArithmeticFacts = STRICT
     layouts: str = "nested"
     error_channel: bool = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-__all__ = ["ArithmeticFacts", "STRICT"]
+__all__ = ["STRICT", "ArithmeticFacts"]
 
 _VALUES = {
     "nan": ("propagates", "ignored", "unspecified"),
@@ -41,8 +41,11 @@ class ArithmeticFacts:
 
     @classmethod
     def from_json(cls, value: Any) -> ArithmeticFacts:
-        if not isinstance(value, dict) or set(value) != set(_VALUES):
-            raise ValueError(f"arithmetic facts have exactly the fields {', '.join(sorted(_VALUES))}")
+        if not isinstance(value, dict):
+            raise ValueError(f"arithmetic facts are {value!r}; expected an object with {', '.join(_VALUES)}")
+        missing, unknown = sorted(set(_VALUES) - set(value)), sorted(set(value) - set(_VALUES))
+        if missing or unknown:
+            raise ValueError(f"arithmetic facts: missing={missing}, unknown={unknown}")
         return cls(**value)
 
 

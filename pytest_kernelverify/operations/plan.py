@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -116,10 +116,12 @@ class PlanKey:
             return plan
         if isinstance(plan, str):
             return cls.from_text(plan)
-        read = plan.get if isinstance(plan, Mapping) else lambda name, default=None: getattr(plan, name, default)
+        read = _reader(plan)
         missing = [name for name in ("operation", "operands", "compute", "output") if read(name) is None]
         if missing:
             raise TypeError(f"{type(plan).__name__} is not plan-like: it has no {', '.join(missing)}")
+        if isinstance(read("operands"), str):
+            raise TypeError(f"plan operands are the text {read('operands')!r}; pass one entry per operand")
         key = cls(
             read("operation"),
             tuple(_operand(part) for part in read("operands")),
@@ -139,6 +141,8 @@ class PlanKey:
             ("accumulator", self.accumulator, ACCUMULATORS if self.accumulation == "floating" else (None,)),
             ("output", self.output, DTYPES),
         ]
+        if not isinstance(self.operands, tuple):
+            raise TypeError(f"plan operands are a {type(self.operands).__name__}; expected a tuple of OperandKey")
         for operand in self.operands:
             if not isinstance(operand, OperandKey):
                 raise TypeError(f"plan operand {operand!r} is not an OperandKey")
@@ -154,16 +158,26 @@ class PlanKey:
             raise ValueError(f"plan operation is {self.operation!r}; expected a lower-case name")
 
 
+def _reader(value: Any) -> Callable[[str], Any]:
+    return value.get if isinstance(value, Mapping) else lambda name: getattr(value, name, None)
+
+
 def _operand(part: Any) -> OperandKey:
     if isinstance(part, OperandKey):
         return part
     if isinstance(part, str):
         dtype, _, convert_to = part.partition(">")
         dtype, _, role = dtype.partition(":")
-        return OperandKey(OperandRole(role or "tensor"), dtype, convert_to or None)
-    read = part.get if isinstance(part, Mapping) else lambda name, default=None: getattr(part, name, default)
-    role = read("role") or OperandRole.TENSOR
-    return OperandKey(OperandRole(role), read("dtype"), read("convert_to"))
+        return OperandKey(_role(role or "tensor"), dtype, convert_to or None)
+    read = _reader(part)
+    return OperandKey(_role(read("role") or OperandRole.TENSOR), read("dtype"), read("convert_to"))
+
+
+def _role(value: Any) -> OperandRole:
+    try:
+        return OperandRole(value)
+    except ValueError:
+        raise ValueError(f"plan operand role is {value!r}; expected tensor or scalar") from None
 
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -62,7 +62,7 @@ def _digit(row: int, column: int) -> int:
 
 def _repunit(row: int, length: int) -> int:
     first, width = _DIGITS[row // 2]
-    return _sign(row) * ((4 ** min(width, length - first) - 1) // 3)
+    return _sign(row) * (((1 << 2 * min(width, length - first)) - 1) // 3)
 
 
 def _factor(row: int, column: int) -> int:

@@ -16,7 +16,7 @@ __all__ = ["resolve_target", "verify_backend"]
 
 
 def resolve_target(target: str) -> VerificationProfile:
-    """The installed target profile of that id; TypeError for a non-string, ValueError for anything that is no target."""
+    """The installed target profile of that id; TypeError for a non-string, ValueError where there is no such target."""
     if not isinstance(target, str):
         raise TypeError(f"target must be a profile id (a string), not {type(target).__name__}")
     profile = verification_profile(target)

@@ -19,7 +19,7 @@ from pytest_kernelverify.catalog.profile import (
 from pytest_kernelverify.evidence.record import EvidenceStage
 from pytest_kernelverify.operations.plan import LogicalKernel, PlanKey, VerificationClass
 
-__all__ = ["Obligation", "check_advertised", "classify_profile_plans", "obligations"]
+__all__ = ["Obligation", "check_advertised", "classify_profile_plans", "obligations", "require_role"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,25 @@ def _match(
         )
 
 
-@cache
-def obligations(profile: VerificationProfile, stage: VerificationStage) -> tuple[Obligation, ...]:
-    """What a profile owes in one stage, plan-major: every plan x class, every deferred plan, then the subjects.
-
-    ValueError where the profile does not play that role.
-    """
+def require_role(profile: VerificationProfile, stage: VerificationStage) -> None:
+    """TypeError for no profile at all; ValueError for one that is not the installed one or does not play that role."""
+    manifest_of(profile)
     if stage not in profile.stages:
         roles = ", ".join(role.value for role in profile.stages)
         raise ValueError(f"profile {profile.profile_id!r} is no {stage.value}; its roles: {roles}")
+
+
+def obligations(profile: VerificationProfile, stage: VerificationStage) -> tuple[Obligation, ...]:
+    """What a profile owes in one stage, plan-major: every plan x class, every deferred plan, then the subjects.
+
+    Errors are those of :func:`require_role` and of :func:`classify_profile_plans`.
+    """
+    require_role(profile, stage)
+    return _obligations(profile, stage)
+
+
+@cache
+def _obligations(profile: VerificationProfile, stage: VerificationStage) -> tuple[Obligation, ...]:
     where = EvidenceStage(stage.value)
     manifest = _checked(profile)
     owed = []

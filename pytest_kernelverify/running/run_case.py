@@ -45,13 +45,20 @@ def run_case(
 ) -> CaseRun:
     """Run ``case`` with ``kernel``; ``plan`` replaces the case's own where an oracle runs another accumulator.
 
-    Failures of the kernel are in the result: KernelError, RuntimeError and ValueError while preparing or executing.
+    What fails while preparing or executing is in the result: RuntimeError, KernelError among them, and ValueError.
+    Other exceptions are faults of this package and propagate.
     """
     pair = poisons(case.operation, descending=bool(case.parameters.get("descending", False)))
-    parents = [GuardedParent.around(operand.dtype, operand.layout) for operand in case.operands]
-    output = (
-        GuardedParent.around(case.output_dtype, case.output_layout) if case.alias is None else parents[case.alias]
-    )
+    try:
+        parents = [GuardedParent.around(operand.dtype, operand.layout) for operand in case.operands]
+        output = GuardedParent.around(case.output_dtype, case.output_layout)
+        if case.alias is not None:
+            aliased = case.operands[case.alias]
+            if (aliased.dtype, aliased.layout) != (case.output_dtype, case.output_layout):
+                raise ValueError(f"operand {case.alias} is aliased with an output of another dtype or layout")
+            output = parents[case.alias]
+    except (RuntimeError, ValueError) as error:
+        return CaseRun(error=masked(f"{type(error).__name__}: {error}"))
     runs = []
     for number, poison in enumerate(pair, start=1):
         run = _run_once(carrier, kernel, plan or case.plan, case, parents, output, poison)
@@ -72,13 +79,13 @@ def _run_once(
     output: GuardedParent,
     poison: dict[str, int],
 ) -> CaseRun:
-    before = [
-        parent.filled(poison[operand.dtype], operand.words)
-        for parent, operand in zip(parents, case.operands, strict=True)
-    ]
-    output_before = output.filled(poison[case.output_dtype]) if case.alias is None else before[case.alias]
     kind = None
     try:
+        before = [
+            parent.filled(poison[operand.dtype], operand.words)
+            for parent, operand in zip(parents, case.operands, strict=True)
+        ]
+        output_before = output.filled(poison[case.output_dtype]) if case.alias is None else before[case.alias]
         memory = [carrier.allocate(words.copy()) for words in before]
         target = carrier.allocate(output_before.copy()) if case.alias is None else memory[case.alias]
         views = [View(place, parent.dtype, parent.layout) for place, parent in zip(memory, parents, strict=True)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from pytest_kernelverify.catalog.profile import VerificationStage
 from pytest_kernelverify.evidence.certificate import OracleCertificate
-from pytest_kernelverify.evidence.record import Outcome
-from pytest_kernelverify.evidence.stage_report import OracleStageResult
+from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
+from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
 from pytest_kernelverify.stages.oracle import OracleStage
 
@@ -42,46 +41,61 @@ class ResultAuthority:
     def __init__(self, result: OracleStageResult, oracle: OracleStage) -> None:
         self._result = result
         self._oracle = oracle
-        self._given: dict[PlanKey | str, list[OracleCertificate]] = {}
+        self._given: dict[str, list[OracleCertificate]] = {}
         for certificate in result.certificates:
-            what = certificate.plan if certificate.plan is not None else str(certificate.subject)
-            self._given.setdefault(what, []).append(certificate)
-        self._reasons: dict[PlanKey | str, str] = {}
+            self._given.setdefault(certificate.what, []).append(certificate)
+        self._evidence: dict[str | None, list[EvidenceRecord]] = {}
+        for record in result.report.records:
+            self._evidence.setdefault(record.case.plan or record.case.subject, []).append(record)
+        self._verdicts: dict[str, tuple[OracleCertificate | None, str]] = {}
 
     def certificate(self, what: PlanKey | str) -> OracleCertificate | None:
-        given = self._given.get(what, [])
-        if len(given) != 1:
-            self._reasons[what] = self._absence(what, len(given))
-            return None
-        evidence = self._result.report.records
-        reissued = self._oracle.reissue(what, evidence)
-        if reissued is None or reissued != given[0]:
-            self._reasons[what] = "the certificate is not the one its evidence gives"
-            return None
-        return reissued
+        return self._verdict(what)[0]
 
     def refusal(self, what: PlanKey | str) -> str:
-        return self._reasons.get(what, "no certificate")
+        return self._verdict(what)[1]
 
-    def _absence(self, what: PlanKey | str, count: int) -> str:
-        if count > 1:
-            return f"{count} certificates for one plan"
-        plan = what.text if isinstance(what, PlanKey) else None
-        for record in self._result.report.records:
-            mine = record.case.plan == plan if plan is not None else record.case.subject == what
-            if mine and record.outcome not in (Outcome.PASSED, Outcome.DEFERRED):
-                return f"Stage One {record.outcome.value} at {record.case.case_id}: {record.diagnostic}"
-        return "no certificate covers it"
+    def _verdict(self, what: PlanKey | str) -> tuple[OracleCertificate | None, str]:
+        name = what.text if isinstance(what, PlanKey) else what
+        if name not in self._verdicts:
+            self._verdicts[name] = self._examine(what, name)
+        return self._verdicts[name]
+
+    def _examine(self, what: PlanKey | str, name: str) -> tuple[OracleCertificate | None, str]:
+        given, evidence = self._given.get(name, []), self._evidence.get(name, [])
+        if len(given) > 1:
+            return None, f"{len(given)} certificates for one plan"
+        if not given:
+            for record in evidence:
+                if record.outcome not in (Outcome.PASSED, Outcome.DEFERRED):
+                    return None, f"Stage One {record.outcome.value} at {record.case.case_id}: {record.diagnostic}"
+            return None, "no certificate covers it"
+        if given[0] not in self._result.report.certificates:
+            return None, "the result holds a certificate that its report does not"
+        if self._oracle.reissue(what, evidence) != given[0]:
+            return None, "the certificate is not the one its evidence gives"
+        return given[0], ""
 
 
 def check_result(result: object, oracle_profile_id: str) -> None:
     """TypeError or ValueError unless ``result`` is a whole result of that oracle's Stage One."""
     if not isinstance(result, OracleStageResult):
         raise TypeError(f"oracle_result must be an OracleStageResult, not {type(result).__name__}")
-    if result.report.stage is not VerificationStage.ORACLE or result.report.profile_id != oracle_profile_id:
+    report = result.report
+    if not isinstance(report, StageReport):
+        raise TypeError(f"oracle_result.report must be a StageReport, not {type(report).__name__}")
+    for name, parts, kind in (
+        ("report.records", report.records, EvidenceRecord),
+        ("report.certificates", report.certificates, OracleCertificate),
+        ("certificates", result.certificates, OracleCertificate),
+    ):
+        if not isinstance(parts, tuple) or not all(isinstance(part, kind) for part in parts):
+            raise TypeError(f"oracle_result.{name} must be a tuple of {kind.__name__}")
+    if report.stage is not EvidenceStage.ORACLE or report.profile_id != oracle_profile_id:
+        stage = getattr(report.stage, "value", report.stage)
         raise ValueError(
-            f"oracle_result is of the {result.report.stage.value} stage of {result.report.profile_id!r}; expected the"
-            f" oracle stage of {oracle_profile_id!r}"
+            f"oracle_result is of the {stage} stage of {report.profile_id!r}; expected the oracle stage of"
+            f" {oracle_profile_id!r}"
         )
 
 

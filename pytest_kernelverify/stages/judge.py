@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.diagnosis.detail import failure_detail
 from pytest_kernelverify.evidence.record import Mismatch, Outcome
-from pytest_kernelverify.numerics.bounds import rounded_up
+from pytest_kernelverify.numerics.bounds import float_above
 from pytest_kernelverify.numerics.comparison import Comparison, Deviations, compare_words
 from pytest_kernelverify.operations.facts import ArithmeticFacts
 from pytest_kernelverify.running.run_case import CaseRun
@@ -187,24 +187,25 @@ def _outside(
             continue
         error = abs(got - exact)
         wrong[index] = error > bound
-        ratio = error / bound
-        if worst is None or ratio > worst[0]:
-            worst = ratio, index
+        share = error / bound
+        if worst is None or share > worst[0]:
+            worst = share, index
     if lost is not None:
         text = f"got {_shown(actual[lost], case)} at {list(_coordinate(case, lost))} where the exact result is finite"
-        return wrong, rounded_up(envelope.bounds[lost]), float("inf"), text
+        return wrong, float_above(envelope.bounds[lost]), float("inf"), text
     if worst is None:
         return wrong, None, None, None
-    ratio, index = worst
-    limit = rounded_up(envelope.bounds[index])
+    at_worst, index = worst
+    ratio = float(at_worst)
+    limit = float_above(envelope.bounds[index])
     if not wrong.any():
-        return wrong, limit, float(ratio), None
-    error = float(ratio * envelope.bounds[index])
+        return wrong, limit, ratio, None
+    off = float(at_worst * envelope.bounds[index])
     text = (
         f"{int(np.count_nonzero(wrong))} of {wrong.size} element(s) outside the envelope; worst at"
-        f" {list(_coordinate(case, index))}: |error| {error:.6g} is {float(ratio):.4g} times its bound {limit:.6g}"
+        f" {list(_coordinate(case, index))}: |error| {off:.6g} is {ratio:.4g} times its bound {limit:.6g}"
     )
-    return wrong, limit, float(ratio), text
+    return wrong, limit, ratio, text
 
 
 def _accept(

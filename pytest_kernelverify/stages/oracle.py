@@ -9,11 +9,10 @@ from pytest_kernelverify.carriers.base import Carrier
 from pytest_kernelverify.carriers.opening import open_carrier
 from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.catalog.classify import Obligation, obligations
-from pytest_kernelverify.catalog.load import manifest_of
 from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
 from pytest_kernelverify.evidence.certificate import OracleCertificate, issue_certificate
 from pytest_kernelverify.evidence.oracle_reference import OracleReference
-from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
+from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
 from pytest_kernelverify.evidence.requirement import Requirement
 from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
@@ -49,6 +48,7 @@ class OracleStage:
         self.oracle_reference = oracle_reference
         self.seed = seed
         self._evidence: dict[Obligation, tuple[EvidenceRecord, ...]] = {}
+        self._cases: dict[Obligation, tuple[Case, ...]] = {}
         self._requirements: dict[Obligation, dict[str, Requirement]] = {}
         self._certificates: dict[PlanKey | str, OracleCertificate | None] = {}
         self._runs: dict[tuple[str, str], CaseRun] = {}
@@ -95,21 +95,26 @@ class OracleStage:
             run = self._runs[key] = run_case(self.carrier, kernel, case, plan=plan, facts=self.profile.facts)
         return run
 
+    def _cases_of(self, obligation: Obligation) -> tuple[Case, ...]:
+        cases = self._cases.get(obligation)
+        if cases is None:
+            cases = self._cases[obligation] = cases_of(obligation, self.profile, self.seed)
+        return cases
+
     def _requirements_of(self, obligation: Obligation) -> dict[str, Requirement]:
         found = self._requirements.get(obligation)
         if found is None:
-            cases = cases_of(obligation, self.profile, self.seed)
-            found = self._requirements[obligation] = requirements_of(obligation, cases)
+            found = self._requirements[obligation] = requirements_of(obligation, self._cases_of(obligation))
         return found
 
     def _prove(self, obligation: Obligation) -> list[EvidenceRecord]:
         requirements = self._requirements_of(obligation)
-        receipt = self.carrier.receipt(obligation.kernel).digest[:16]
+        receipt = self.carrier.receipt(obligation.kernel).id
         records = []
-        for case in cases_of(obligation, self.profile, self.seed):
+        for case in self._cases_of(obligation):
             run = None
             if case.deferred is not None:
-                judgement = not_run(case, Outcome.DEFERRED, "")
+                judgement = not_run(case, Outcome.DEFERRED, case.deferred)
             else:
                 run = self._run(obligation, case)
                 judgement = self._judge(case, run)
@@ -138,7 +143,9 @@ class OracleStage:
         expectation = self.references.expectation(case)
         plan = case.plan
         if case.verification_class is VerificationClass.NUMERICAL and plan is not None and plan.output == "f32":
-            envelope = self.references.envelope(case, accumulator=plan.accumulator or "f32", paths=2)
+            flushed = self.profile.facts.subnormals != "preserved"
+            accumulator = plan.accumulator or "f32"
+            envelope = self.references.envelope(case, accumulator=accumulator, paths=2, flushed=flushed)
             expectation = Expectation(expectation.words, envelope=envelope)
         payloads = case.verification_class is VerificationClass.BIT_EXACT or plan is None
         judgement = judge(case, run, expectation, payloads=payloads, facts=self.profile.facts)
@@ -151,12 +158,18 @@ class OracleStage:
         return self.reissue(what, [record for owed in self.obligations_of(what) for record in self.evidence(owed)])
 
     def reissue(self, what: PlanKey | str, evidence: Iterable[EvidenceRecord]) -> OracleCertificate | None:
-        """The certificate that ``evidence`` gives for one plan or subject; None where it does not cover it whole."""
+        """The certificate that ``evidence`` gives for one plan or subject; None where it does not cover it whole.
+
+        Records of other plans are passed over; one that another Generic or case catalog judged gives None.
+        """
         owed = self.obligations_of(what)
         if not owed or owed[0].verification_class is VerificationClass.DEFERRED:
             return None
         kernel = owed[0].kernel
         plan, subject = (what.text, None) if isinstance(what, PlanKey) else (None, what)
+        mine = [record for record in evidence if (record.case.plan, record.case.subject) == (plan, subject)]
+        if any(record.oracle_reference != self.oracle_reference.id for record in mine):
+            return None
         return issue_certificate(
             self.profile.profile_id,
             kernel,
@@ -165,7 +178,7 @@ class OracleStage:
             tuple(obligation.verification_class for obligation in owed),
             self.carrier.receipt(kernel).digest,
             [requirement for obligation in owed for requirement in self.requirements(obligation)],
-            [record for record in evidence if (record.case.plan, record.case.subject) == (plan, subject)],
+            mine,
         )
 
 
@@ -181,7 +194,6 @@ def run_oracle_stage(
     TypeError for anything but a VerificationProfile; ValueError where the profile is no oracle or is not the installed
     one; RuntimeError where its library does not load or rounding mode or flush bits are not the declared ones.
     """
-    manifest_of(profile)
     owed = obligations(profile, VerificationStage.ORACLE)
     carrier = open_carrier(profile.profile_id, profile.carrier)
     stage = OracleStage(profile, carrier, References(), installed_reference(), seed=seed)
@@ -196,14 +208,23 @@ def stage_result(
     """Everything a Stage One owes, as one immutable result."""
     records: list[EvidenceRecord] = []
     certificates = []
+    requirements: list[Requirement] = []
     for number, obligation in enumerate(owed, start=1):
         log.info("Stage One %d/%d %s", number, len(owed), obligation.token)
         if progress is not None:
             progress(number, len(owed), obligation.token)
         records += stage.evidence(obligation)
+        requirements += stage.requirements(obligation)
     for what in dict.fromkeys(_key(obligation) for obligation in owed):
         certificate = stage.certificate(what)
         if certificate is not None:
             certificates.append(certificate)
-    report = StageReport(VerificationStage.ORACLE, stage.profile.profile_id, tuple(records), tuple(certificates))
+    report = StageReport(
+        EvidenceStage.ORACLE,
+        stage.profile.profile_id,
+        tuple(records),
+        tuple(certificates),
+        tuple(requirements),
+        tuple(stage.carrier.receipt(kernel) for kernel in dict.fromkeys(obligation.kernel for obligation in owed)),
+    )
     return OracleStageResult(report, tuple(certificates))

@@ -8,42 +8,47 @@ from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.cases.catalog import cases_for
 from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.profile import VerificationProfile
-from pytest_kernelverify.evidence.canonical import digest_of
 from pytest_kernelverify.evidence.policy import policy_name
 from pytest_kernelverify.evidence.record import CaseFacts, EvidenceRecord, EvidenceStage, Outcome
-from pytest_kernelverify.evidence.requirement import Requirement
+from pytest_kernelverify.evidence.requirement import Requirement, cases_digest
 from pytest_kernelverify.numerics.comparison import Tolerance
 from pytest_kernelverify.numerics.layout import Layout
-from pytest_kernelverify.numerics.payloads import encoded
+from pytest_kernelverify.numerics.payloads import word_hash
 from pytest_kernelverify.operations.plan import VerificationClass
 from pytest_kernelverify.running.run_case import CaseRun
 from pytest_kernelverify.stages.judge import Judgement
 
-__all__ = ["cases_of", "make_record", "not_run", "requirements_of"]
+__all__ = ["cases_of", "deferred_case", "make_record", "not_run", "requirements_of"]
 
 
 def cases_of(obligation: Obligation, profile: VerificationProfile, seed: int) -> tuple[Case, ...]:
-    """The cases of an obligation in its stage; a deferred plan has the one case that says why."""
+    """The cases of an obligation in its stage; a deferred plan has the one case that says why.
+
+    An active obligation without a case, or with two of one id, is a ValueError: it would pass without evidence.
+    """
     if obligation.verification_class is VerificationClass.DEFERRED:
-        return (_deferred_case(obligation),)
+        return (deferred_case(obligation, "plan", str(obligation.reason)),)
     cases = cases_for(obligation.plan, obligation.subject, obligation.verification_class, profile=profile, seed=seed)
-    if obligation.stage is EvidenceStage.ORACLE:
-        return cases
-    return tuple(case for case in cases if not case.oracle_only)
+    if obligation.stage is not EvidenceStage.ORACLE:
+        cases = tuple(case for case in cases if not case.oracle_only)
+    if not cases or len({case.case_id for case in cases}) != len(cases):
+        raise ValueError(f"the catalog gives {obligation.token} {len(cases)} case(s); expected at least one, each once")
+    return cases
 
 
-def _deferred_case(obligation: Obligation) -> Case:
+def deferred_case(obligation: Obligation, name: str, reason: str) -> Case:
+    """The one case that stands for a plan, or for a class of it, which nothing runs."""
     assert obligation.plan is not None
     return Case(
         plan=obligation.plan,
         subject=None,
         operation=obligation.plan.operation,
         verification_class=VerificationClass.DEFERRED,
-        name="plan",
+        name=name,
         operands=(),
         output_dtype=obligation.plan.output,
         output_layout=Layout((), ()),
-        deferred=obligation.reason,
+        deferred=reason,
     )
 
 
@@ -72,7 +77,7 @@ def _requirement(
         verification_class=verification_class.value,
         reason=reason,
         case_count=len(cases),
-        cases_digest=digest_of(sorted(case.case_id for case in cases)),
+        cases_digest=cases_digest(case.case_id for case in cases),
     )
 
 
@@ -90,7 +95,7 @@ def make_record(
     self_comparison: bool = False,
 ) -> EvidenceRecord:
     """The evidence of one case; references are the short ids that resolve in the report's header."""
-    hashes = tuple(encoded(operand.words, operand.dtype).bit_hash for operand in case.operands)
+    hashes = tuple(word_hash(operand.words) for operand in case.operands)
     deferred = judgement.outcome is Outcome.DEFERRED
     verification_class = VerificationClass.DEFERRED if deferred else case.verification_class
     comparison = judgement.comparison
@@ -124,12 +129,14 @@ def make_record(
 
 
 def _output_hash(case: Case, run: CaseRun | None) -> str | None:
-    return encoded(run.words, case.output_dtype).bit_hash if run is not None and run.words is not None else None
+    return word_hash(run.words) if run is not None and run.words is not None else None
 
 
 def not_run(case: Case, outcome: Outcome, reason: str) -> Judgement:
-    """The judgement of a case that was blocked or deferred; a declared limit keeps its own reason."""
-    return Judgement(outcome=outcome, diagnostic=case.deferred or reason)
+    """The judgement of a case that was blocked, lost or deferred; a deferred case stays so and keeps its own reason."""
+    if case.deferred is not None:
+        return Judgement(outcome=Outcome.DEFERRED, diagnostic=case.deferred)
+    return Judgement(outcome=outcome, diagnostic=reason)
 
 
 def _facts(obligation: Obligation, case: Case) -> CaseFacts:

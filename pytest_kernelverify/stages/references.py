@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.numerics.bounds import product_envelope, sum_envelope
@@ -44,20 +47,21 @@ class References:
             return None
         return "Generic's answer is not the independently stated one"
 
-    def envelope(self, case: Case, *, accumulator: str, paths: int) -> Envelope:
-        """The exact values of a numerical case and the bound around each."""
+    def envelope(self, case: Case, *, accumulator: str, paths: int, flushed: bool = False) -> Envelope:
+        """The exact values of a numerical case and the bound around each; ``flushed`` where subnormals may be."""
         answer = self._answer(case)
-        assert isinstance(answer, Answer)
+        if isinstance(answer, GenericError) or answer.terms is None:
+            raise ValueError(f"{case.case_id} has no exact values; a numerical case has finite operands and a result")
         exact, bounds = [], []
-        for index in range(answer.words.size):
+        for index, terms in enumerate(answer.terms):
             value = answer.exact_at(index)
             exact.append(value)
             if case.operation == "reduce_prod":
-                bounds.append(product_envelope(value, answer.terms_at(index), accumulator=accumulator, paths=paths))
+                bound = product_envelope(value, terms, accumulator=accumulator, paths=paths, flushed=flushed)
             else:
                 magnitude = answer.magnitude_at(index)
-                terms = answer.terms_at(index)
-                bounds.append(sum_envelope(value, magnitude, terms, accumulator=accumulator, paths=paths))
+                bound = sum_envelope(value, magnitude, terms, accumulator=accumulator, paths=paths, flushed=flushed)
+            bounds.append(bound)
         return Envelope(tuple(exact), tuple(bounds))
 
     def _answer(self, case: Case) -> Answer | GenericError:
@@ -77,7 +81,7 @@ def _evaluate(plan: PlanKey, case: Case) -> Answer | GenericError:
         return error
 
 
-def _subject_words(case: Case) -> np.ndarray:  # type: ignore[type-arg]
+def _subject_words(case: Case) -> npt.NDArray[Any]:
     """Movement is identity; coverage adds one to each element, exactly once."""
     words = case.operands[0].words
     return words + np.uint32(1) if case.subject == "coverage" else words

@@ -34,7 +34,7 @@ class Run:
         self.seed = seed
 
     def preflight(self) -> None:
-        """RuntimeError where the target's runtime is missing, a library does not load or the arithmetic state is off."""
+        """RuntimeError where the target's runtime is missing, a library does not load or arithmetic state is off."""
         _ = self._target_stage
 
     def obligations(self) -> tuple[Obligation, ...]:

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pytest_kernelverify.carriers.base import Carrier
 from pytest_kernelverify.carriers.opening import open_carrier
 from pytest_kernelverify.cases.case import Case
-from pytest_kernelverify.catalog.classify import Obligation, obligations
-from pytest_kernelverify.catalog.load import manifest_of, verification_profile
+from pytest_kernelverify.catalog.classify import Obligation, obligations, require_role
+from pytest_kernelverify.catalog.load import verification_profile
 from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
 from pytest_kernelverify.evidence.certificate import OracleCertificate
-from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
+from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
 from pytest_kernelverify.evidence.requirement import Requirement
 from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
-from pytest_kernelverify.numerics.bounds import rounded_up
+from pytest_kernelverify.numerics.bounds import float_above
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
 from pytest_kernelverify.running.run_case import CaseRun, run_case
 from pytest_kernelverify.stages.authority import (
@@ -30,7 +30,7 @@ from pytest_kernelverify.stages.authority import (
 from pytest_kernelverify.stages.installed import installed_reference
 from pytest_kernelverify.stages.judge import Expectation, Judgement, judge, word_values
 from pytest_kernelverify.stages.oracle import OracleStage
-from pytest_kernelverify.stages.recording import cases_of, make_record, not_run, requirements_of
+from pytest_kernelverify.stages.recording import cases_of, deferred_case, make_record, not_run, requirements_of
 from pytest_kernelverify.stages.references import References
 
 __all__ = ["ORACLE_PROFILE", "TargetStage", "run_target_stage"]
@@ -57,6 +57,7 @@ class TargetStage:
         self.oracle = oracle
         self.authority = authority
         self.seed = seed
+        self._cases: dict[Obligation, tuple[Case, ...]] = {}
         self._evidence: dict[Obligation, tuple[EvidenceRecord, ...]] = {}
         carrier.check_arithmetic_state("at the start of Stage Two")
 
@@ -74,11 +75,13 @@ class TargetStage:
 
     def requirements(self, obligation: Obligation) -> tuple[Requirement, ...]:
         """What must be present for the obligation."""
-        return tuple(dict.fromkeys(requirements_of(obligation, self._cases(obligation)).values()))
+        return tuple(dict.fromkeys(requirements_of(obligation, self._cases_of(obligation)).values()))
 
     def needed(self, obligation: Obligation) -> tuple[PlanKey, ...]:
-        """The oracle plans whose certificates the obligation consumes."""
+        """The oracle plans whose certificates the obligation consumes; none where nothing is run."""
         if obligation.plan is None or obligation.verification_class is VerificationClass.DEFERRED:
+            return ()
+        if oracle_deferral(obligation.plan, self.oracle) is not None:
             return ()
         return needed_plans(obligation.plan, self.oracle)
 
@@ -88,27 +91,36 @@ class TargetStage:
             certificate = self.authority.certificate(plan)
             if certificate is None:
                 return f"no certificate for {plan.text}: {self.authority.refusal(plan)}", ()
+            if obligation.verification_class not in certificate.classes:
+                return f"the certificate of {plan.text} lacks {obligation.verification_class.value}", ()
             found[plan] = certificate
         reason = receipts_match(found, self.oracle)
         return reason, () if reason else tuple(found.values())
 
-    def _cases(self, obligation: Obligation) -> tuple[Case, ...]:
-        return cases_of(obligation, self.profile, self.seed)
+    def _cases_of(self, obligation: Obligation) -> tuple[Case, ...]:
+        """Its cases, or the one that stands for all of them where the oracle's plan is deferred."""
+        cases = self._cases.get(obligation)
+        if cases is None:
+            reason = oracle_deferral(obligation.plan, self.oracle) if obligation.plan is not None else None
+            if reason is None or obligation.verification_class is VerificationClass.DEFERRED:
+                cases = cases_of(obligation, self.profile, self.seed)
+            else:
+                name = obligation.verification_class.value
+                cases = (deferred_case(obligation, name, f"the oracle defers this plan: {reason}"),)
+            self._cases[obligation] = cases
+        return cases
 
     def _verify(self, obligation: Obligation) -> list[EvidenceRecord]:
-        cases = self._cases(obligation)
+        cases = self._cases_of(obligation)
         requirements = requirements_of(obligation, cases)
-        deferral = oracle_deferral(obligation.plan, self.oracle) if obligation.plan is not None else None
-        blocked, certificates = (None, ()) if deferral is not None else self._authorise(obligation)
-        consumed = tuple(sorted(certificate.digest[:16] for certificate in certificates))
+        blocked, certificates = self._authorise(obligation)
+        consumed = tuple(sorted(certificate.id for certificate in certificates))
         same = self._is_oracle_itself(obligation)
         records = []
         for case in cases:
             run = None
-            if case.deferred is not None or deferral is not None:
-                judgement = not_run(case, Outcome.DEFERRED, deferral or "")
-            elif blocked is not None:
-                judgement = not_run(case, Outcome.BLOCKED, blocked)
+            if case.deferred is not None or blocked is not None:
+                judgement = not_run(case, Outcome.BLOCKED, blocked or "")
             else:
                 run = run_case(self.carrier, obligation.kernel, case, facts=self.profile.facts)
                 judgement = self._judge(case, run, same)
@@ -120,7 +132,7 @@ class TargetStage:
                     judgement,
                     run=run,
                     requirement=requirements[case.case_id].id,
-                    receipt=None if blocked is not None else self.carrier.receipt(obligation.kernel).digest[:16],
+                    receipt=self.carrier.receipt(obligation.kernel).id if ran else None,
                     oracle_reference=self.oracle.oracle_reference.id,
                     certificates=consumed if ran else (),
                     authority="certificate" if ran and case.plan is not None and not same else "generic",
@@ -151,7 +163,8 @@ class TargetStage:
                 if strayed is not None:
                     return Judgement(outcome=Outcome.ERROR, diagnostic=strayed)
         if numerical:
-            envelope = self.oracle.references.envelope(case, accumulator="f32", paths=1)
+            flushed = self.profile.facts.subnormals != "preserved"
+            envelope = self.oracle.references.envelope(case, accumulator="f32", paths=1, flushed=flushed)
             expectation = Expectation(expectation.words, envelope=envelope)
         return judge(case, run, expectation, payloads=payloads, facts=self.profile.facts)
 
@@ -163,7 +176,7 @@ class TargetStage:
             zip(word_values(run.words), envelope.exact, envelope.bounds, strict=True)
         ):
             if got is None or abs(got - exact) > bound:
-                return f"the certified oracle's element {index} leaves its own envelope {rounded_up(bound):.6g}"
+                return f"the certified oracle's element {index} leaves its own envelope {float_above(bound):.6g}"
         return None
 
 
@@ -180,9 +193,9 @@ def run_target_stage(
     Stage One; RuntimeError where the profile's runtime is missing. A certificate that is absent, forged or incomplete
     leaves blocked records instead of runs.
     """
-    manifest_of(profile)
-    owed = obligations(profile, VerificationStage.TARGET)
+    require_role(profile, VerificationStage.TARGET)
     check_result(oracle_result, ORACLE_PROFILE)
+    owed = obligations(profile, VerificationStage.TARGET)
     oracle_profile = verification_profile(ORACLE_PROFILE)
     carrier = open_carrier(profile.profile_id, profile.carrier)
     oracle_carrier = open_carrier(oracle_profile.profile_id, oracle_profile.carrier)
@@ -196,9 +209,19 @@ def target_report(
 ) -> StageReport:
     """Everything a Stage Two owes, as one immutable report."""
     records: list[EvidenceRecord] = []
+    requirements: list[Requirement] = []
     for number, obligation in enumerate(owed, start=1):
         log.info("Stage Two %d/%d %s", number, len(owed), obligation.token)
         if progress is not None:
             progress(number, len(owed), obligation.token)
         records += stage.evidence(obligation)
-    return StageReport(VerificationStage.TARGET, stage.profile.profile_id, tuple(records), ())
+        requirements += stage.requirements(obligation)
+    ran = dict.fromkeys(record.case.kernel for record in records if record.receipt is not None)
+    return StageReport(
+        EvidenceStage.TARGET,
+        stage.profile.profile_id,
+        tuple(records),
+        (),
+        tuple(requirements),
+        tuple(stage.carrier.receipt(kernel) for kernel in ran),
+    )

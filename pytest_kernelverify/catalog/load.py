@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from pytest_kernelverify.catalog.manifest import ProfileManifest, read_manifest
+from pytest_kernelverify.catalog.manifest import ProfileManifest, check_manifest, read_manifest
 from pytest_kernelverify.catalog.profile import VerificationProfile
 from pytest_kernelverify.operations.plan import LogicalKernel
 
-__all__ = ["kernel_manifest", "manifest_of", "profiles_dir", "verification_profile", "verification_profiles"]
+__all__ = [
+    "kernel_manifest",
+    "manifest_of",
+    "profiles_dir",
+    "register_profiles",
+    "verification_profile",
+    "verification_profiles",
+]
 
 
 def profiles_dir() -> Path:
@@ -25,6 +33,15 @@ def profiles_dir() -> Path:
 def _manifests() -> dict[str, ProfileManifest]:
     manifests = [read_manifest(path) for path in sorted(profiles_dir().glob("*.toml"))]
     return {manifest.profile.profile_id: manifest for manifest in manifests}
+
+
+def register_profiles(manifests: Iterable[ProfileManifest]) -> None:
+    """Make profiles of one's own known in this process; ValueError for an id that another profile has."""
+    for manifest in manifests:
+        check_manifest(manifest)
+        profile_id = manifest.profile.profile_id
+        if _manifests().setdefault(profile_id, manifest) != manifest:
+            raise ValueError(f"profile {profile_id!r} is there already and says something else; choose another id")
 
 
 def verification_profiles() -> tuple[VerificationProfile, ...]:

@@ -78,18 +78,22 @@ kv_status kv_fail_at(kv_error *error, kv_status status, const char *operation, s
 
 enum { SIGNATURE_SIZE = KV_MAX_OPERANDS + 8 };
 
-static void write_signature(const kv_call *call, char text[SIGNATURE_SIZE])
+/* Returns the length. */
+static size_t write_signature(const kv_call *call, char text[SIGNATURE_SIZE])
 {
     static const char letters[] = "fib";
-    static const char *const accumulations[] = {"", ":f32", ":f64", ":seq", ":int"};
+    static const char accumulations[][5] = {"", ":f32", ":f64", ":seq", ":int"};
+    const unsigned output = (unsigned)call->output.dtype, accumulation = (unsigned)call->parameters.accumulation;
     size_t length = 0;
     for (size_t operand = 0; operand < call->count && operand < KV_MAX_OPERANDS; operand++) {
         const unsigned dtype = (unsigned)call->operands[operand].dtype;
         text[length++] = dtype < 3 ? letters[dtype] : '?';
     }
-    const unsigned output = (unsigned)call->output.dtype, accumulation = (unsigned)call->parameters.accumulation;
-    snprintf(text + length, SIGNATURE_SIZE - length, "->%c%s", output < 3 ? letters[output] : '?',
-             accumulation < 5 ? accumulations[accumulation] : ":?");
+    text[length++] = '-';
+    text[length++] = '>';
+    text[length++] = output < 3 ? letters[output] : '?';
+    strcpy(text + length, accumulation < 5 ? accumulations[accumulation] : ":?");
+    return length + strlen(text + length);
 }
 
 int kv_takes(const kv_call *call, const char *signatures)
@@ -97,8 +101,7 @@ int kv_takes(const kv_call *call, const char *signatures)
     char own[SIGNATURE_SIZE];
     if (call->count > KV_MAX_OPERANDS)
         return 0;
-    write_signature(call, own);
-    const size_t length = strlen(own);
+    const size_t length = write_signature(call, own);
     for (const char *at = signatures; (at = strstr(at, own)) != NULL; at++)
         if ((at == signatures || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
             return 1;

@@ -155,10 +155,8 @@ def _judge_words(
     diagnostic = violation or diagnostic
     detail = None
     if diagnostic is not None:
-        detail = {
-            **failure_detail(expected, actual, case.output_dtype, case.output_layout.extents, wrong),
-            "diagnosis": diagnostic,
-        }
+        extents = case.output_layout.extents
+        detail = failure_detail(expected, actual, case.output_dtype, extents, wrong, diagnostic)
     return Judgement(
         outcome=Outcome.PASSED if diagnostic is None else Outcome.FAILED,
         diagnostic=diagnostic,

@@ -43,7 +43,7 @@ def deferred_case(obligation: Obligation, name: str, reason: str) -> Case:
         plan=obligation.plan,
         subject=None,
         operation=obligation.plan.operation,
-        verification_class=VerificationClass.DEFERRED,
+        verification_class=obligation.verification_class,
         name=name,
         operands=(),
         output_dtype=obligation.plan.output,

@@ -78,14 +78,14 @@ class TargetStage:
         return tuple(dict.fromkeys(requirements_of(obligation, self._cases_of(obligation)).values()))
 
     def needed(self, obligation: Obligation) -> tuple[PlanKey, ...]:
-        """The oracle plans whose certificates the obligation consumes; none where nothing is run."""
+        """The oracle plans the obligation rests on."""
         if obligation.plan is None or obligation.verification_class is VerificationClass.DEFERRED:
-            return ()
-        if oracle_deferral(obligation.plan, self.oracle) is not None:
             return ()
         return needed_plans(obligation.plan, self.oracle)
 
     def _authorise(self, obligation: Obligation) -> tuple[str | None, tuple[OracleCertificate, ...]]:
+        if self._deferral(obligation) is not None:
+            return None, ()
         found = {}
         for plan in self.needed(obligation):
             certificate = self.authority.certificate(plan)
@@ -97,16 +97,22 @@ class TargetStage:
         reason = receipts_match(found, self.oracle)
         return reason, () if reason else tuple(found.values())
 
+    def _deferral(self, obligation: Obligation) -> str | None:
+        """Why nothing of an active obligation is run: the oracle's plan that would judge it is deferred."""
+        if obligation.plan is None or obligation.verification_class is VerificationClass.DEFERRED:
+            return None
+        reason = oracle_deferral(obligation.plan, self.oracle)
+        return None if reason is None else f"the oracle defers this plan: {reason}"
+
     def _cases_of(self, obligation: Obligation) -> tuple[Case, ...]:
-        """Its cases, or the one that stands for all of them where the oracle's plan is deferred."""
+        """Its cases, or the one that stands for all of them where nothing is run."""
         cases = self._cases.get(obligation)
         if cases is None:
-            reason = oracle_deferral(obligation.plan, self.oracle) if obligation.plan is not None else None
-            if reason is None or obligation.verification_class is VerificationClass.DEFERRED:
+            reason = self._deferral(obligation)
+            if reason is None:
                 cases = cases_of(obligation, self.profile, self.seed)
             else:
-                name = obligation.verification_class.value
-                cases = (deferred_case(obligation, name, f"the oracle defers this plan: {reason}"),)
+                cases = (deferred_case(obligation, "oracle_deferred", reason),)
             self._cases[obligation] = cases
         return cases
 

@@ -111,7 +111,8 @@ def _python(code: str, cwd: Path, **environment: str) -> str:
 
 def test_the_reader_of_imports_sees_every_kind() -> None:
     source = (
-        "from typing import TYPE_CHECKING\nimport numpy as np\nif TYPE_CHECKING:\n    import pytest\nelse:\n    import q\n"
+        "from typing import TYPE_CHECKING\nimport numpy as np\n"
+        "if TYPE_CHECKING:\n    import pytest\nelse:\n    import q\n"
         "def f():\n    from ..report import view\n    import a.b\n"
     )
     found = {(entry.target, entry.typing_only) for entry in imports_in(source, f"{NAME}.session.gate")}

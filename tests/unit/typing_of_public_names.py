@@ -5,7 +5,7 @@ from pytest_kernelverify import Comparison, VerificationReport, compare_float32,
 
 word: int = kv.float32_bits(1.0)
 text: str = kv.float32_bits(1.0)  # type: ignore[assignment]
-kv.compare_float16  # type: ignore[attr-defined]
+misspelt = kv.compare_float16  # type: ignore[attr-defined]
 comparison: Comparison = compare_float32([1.0], [1.0])
 report: VerificationReport = verify_backend("cpu-compiled", output=None)
 passed: bool = report.summary().gate_passed

@@ -7,7 +7,16 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["canonical_json", "digest_of", "exact_fields", "is_digest", "number_from_json", "number_to_json", "strings", "typed"]
+__all__ = [
+    "canonical_json",
+    "digest_of",
+    "exact_fields",
+    "is_digest",
+    "number_from_json",
+    "number_to_json",
+    "strings",
+    "typed",
+]
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
 

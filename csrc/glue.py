@@ -1,4 +1,4 @@
-"""Writes the cffi glue of ``pytest_kernelverify._oracle`` from oracle.cdef: ``python glue.py oracle.cdef _oracle.c``."""
+"""Writes the cffi glue of ``pytest_kernelverify._oracle``: ``python glue.py oracle.cdef _oracle.c``."""
 
 from __future__ import annotations
 

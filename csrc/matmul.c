@@ -49,26 +49,44 @@ static void pack_both(tiles *packed, const product *p, size_t m, size_t rows, si
     pack(packed->rhs, &p->rhs, p->k[1], k, depth, p->n[0], n, columns);
 }
 
+/* Four steps of k at a time, so that a sum stays in a register for four terms; their order is that of k. */
 static void multiply_f32(float sums[restrict TILE][TILE], const tiles *restrict packed, size_t rows, size_t depth,
                          size_t columns)
 {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t k = 0; k < depth; k++) {
-            const float a = packed->lhs[i][k];
+    for (size_t i = 0; i < rows; i++) {
+        const float *a = packed->lhs[i];
+        size_t k = 0;
+        for (; k + 4 <= depth; k += 4) {
+            const float *b0 = packed->rhs[k], *b1 = packed->rhs[k + 1], *b2 = packed->rhs[k + 2], *b3 = packed->rhs[k + 3];
             for (size_t j = 0; j < columns; j++)
-                sums[i][j] += a * packed->rhs[k][j];
+                sums[i][j] = (((sums[i][j] + a[k] * b0[j]) + a[k + 1] * b1[j]) + a[k + 2] * b2[j]) + a[k + 3] * b3[j];
         }
+        for (; k < depth; k++)
+            for (size_t j = 0; j < columns; j++)
+                sums[i][j] += a[k] * packed->rhs[k][j];
+    }
 }
 
 static void multiply_f64(double sums[restrict TILE][TILE], const tiles *restrict packed, size_t rows, size_t depth,
                          size_t columns)
 {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t k = 0; k < depth; k++) {
-            const double a = (double)packed->lhs[i][k];
+    double rhs[TILE][TILE];
+    for (size_t k = 0; k < depth; k++)
+        for (size_t j = 0; j < columns; j++)
+            rhs[k][j] = (double)packed->rhs[k][j];
+    for (size_t i = 0; i < rows; i++) {
+        const float *a = packed->lhs[i];
+        size_t k = 0;
+        for (; k + 4 <= depth; k += 4) {
+            const double a0 = (double)a[k], a1 = (double)a[k + 1], a2 = (double)a[k + 2], a3 = (double)a[k + 3];
             for (size_t j = 0; j < columns; j++)
-                sums[i][j] += a * (double)packed->rhs[k][j];
+                sums[i][j] = (((sums[i][j] + a0 * rhs[k][j]) + a1 * rhs[k + 1][j]) + a2 * rhs[k + 2][j]) +
+                             a3 * rhs[k + 3][j];
         }
+        for (; k < depth; k++)
+            for (size_t j = 0; j < columns; j++)
+                sums[i][j] += (double)a[k] * rhs[k][j];
+    }
 }
 
 static void block_f32(const product *p, size_t m, size_t n)

@@ -293,7 +293,8 @@ class CpuCarrier:
             try:
                 setattr(call.parameters, name, value)
             except OverflowError:
-                raise KernelError(f"{binding.row.operation}: {name} is {value}; it is out of range", "invalid") from None
+                message = f"{binding.row.operation}: {name} is {value}; it is out of range"
+                raise KernelError(message, "invalid") from None
         status = binding.function(call, error)
         self.check_arithmetic_state(f"after launching {kernel.kernel_id}")
         if status:

@@ -114,10 +114,12 @@ def _report_path(config: pytest.Config) -> Path | None:
     name = "--kv-report" if option else "kv_report"
     beside = config.invocation_params.dir if option or config.inipath is None else config.inipath.parent
     path = Path(os.path.abspath(beside / (option or ini)))
-    if path.is_dir():
-        raise pytest.UsageError(f"{name}: {path} is a folder; give the path of a file, e.g. {path / 'report.jsonl'}")
-    if not path.parent.is_dir():
-        raise pytest.UsageError(f"{name}: the folder {path.parent} does not exist; create it first")
+    from pytest_kernelverify.report.jsonl import check_destination
+
+    try:
+        check_destination(path)
+    except OSError as error:
+        raise pytest.UsageError(f"{name}: {error}") from None
     return path
 
 

@@ -16,7 +16,7 @@ from pytest_kernelverify.session.runs import run_of
 from pytest_kernelverify.session.tally import Tally
 
 if TYPE_CHECKING:
-    from pytest_kernelverify.report.journal import Journal
+    from pytest_kernelverify.report.journal import JournalWriter
 
 __all__ = ["Reporter"]
 
@@ -37,7 +37,7 @@ class Reporter:
         self._selected: dict[Obligation, None] = {}
         self._seen: dict[str, tuple[str, str]] = {f"{SUITE_ID}::test_{stage}": (stage, "") for stage in _STAGES}
         self._crashed = False
-        self._journal: Journal | None = None
+        self._journal: JournalWriter | None = None
         self._owed: dict[tuple[str, str], Obligation] = {}
 
     @property
@@ -102,11 +102,12 @@ class Reporter:
             self.config.hook.pytest_kernelverify_record(record=record)
 
     def _write_journal(self, record: EvidenceRecord) -> None:
-        from pytest_kernelverify.report.journal import Journal
+        from pytest_kernelverify.report.journal import JournalWriter
 
         assert self.settings.report is not None
         if self._journal is None:
-            self._journal = Journal(self.settings.report)
+            run = {"target": self.settings.target, "seed": self.settings.seed}
+            self._journal = JournalWriter(self.settings.report, run)
         self._journal.append(record)
 
     def _lose(self, nodeid: str) -> None:

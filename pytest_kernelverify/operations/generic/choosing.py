@@ -35,8 +35,9 @@ def clamp(x: Array, low: Array, high: Array) -> Array:
 
 def compare(name: str, lhs: Array, rhs: Array) -> Array:
     """eq, ne, lt or le of binary32 words: a NaN differs from everything and is below nothing."""
-    ordered = COMPARING[name](order(lhs), order(rhs))
-    return np.where(is_nan(lhs) | is_nan(rhs), name == "ne", ordered)
+    unordered = is_nan(lhs) | is_nan(rhs)
+    words: Array = np.where(unordered, name == "ne", COMPARING[name](order(lhs), order(rhs)))
+    return words
 
 
 def is_zero(x: Array) -> Array:
@@ -45,7 +46,7 @@ def is_zero(x: Array) -> Array:
 
 
 def select(condition: Array, on_true: Array, on_false: Array) -> Array:
-    return np.where(condition.astype(bool), on_true, on_false)
+    return np.where(condition != 0, on_true, on_false)
 
 
 def _float_to_integer(words: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,12 +12,13 @@ import numpy as np
 from pytest_kernelverify.operations.generic.answer import Answer, GenericError
 from pytest_kernelverify.operations.generic.arithmetic import mul, product_classes
 from pytest_kernelverify.operations.generic.decode import Array, Values, decode, integers
-from pytest_kernelverify.operations.generic.exact import ROOM, align, contract, from_integers
+from pytest_kernelverify.operations.generic.exact import align, contract, from_integers
 from pytest_kernelverify.operations.generic.integer import in_range
+from pytest_kernelverify.operations.generic.rounding import PRECISION
 from pytest_kernelverify.operations.generic.summing import (
     Specials,
     bounded,
-    never_rounds,
+    representable,
     round_sums,
     round_terms,
     running_sums,
@@ -34,25 +36,25 @@ def matmul(lhs: Array, rhs: Array, integer: bool, bounds: bool) -> Answer:
     length = lhs.shape[-1]
     size = prod(lhs.shape[:-1]) * rhs.shape[-1]
     if not integer:
-        return _contract_floats(decode(lhs), decode(rhs), None, length, size, [length] * size, bounds)
+        return _contract_floats(decode(lhs), decode(rhs), None, length, [length] * size, bounds)
     left, right = from_integers(integers(lhs)), from_integers(integers(rhs))
-    sums = contract(left, right, length, size)
-    words = in_range("matmul", sums.values)
+    sums = contract(left, right, length)
+    words = in_range("matmul", sums.limbs[0] if sums.single else sums.ints())
     if not bounds:
         return Answer(words)
-    return bounded(words, sums, contract(left.magnitude(), right.magnitude(), length, size), [length] * size)
+    return bounded(words, sums, contract(left.magnitude(), right.magnitude(), length), [length] * size)
 
 
 def _contract_floats(
-    x: Values, y: Values, present: Array | None, length: int, size: int, terms: list[int], bounds: bool
+    x: Values, y: Values, present: Array | None, length: int, terms: list[int], bounds: bool
 ) -> Answer:
     left, right = align(x), align(y)
-    sums = contract(left, right, length, size)
+    sums = contract(left, right, length)
     specials = _specials(x, y, present)
     words = round_sums(sums, specials)
     if not bounds or specials is not None:
         return Answer(words)
-    return bounded(words, sums, contract(left.magnitude(), right.magnitude(), length, size), terms)
+    return bounded(words, sums, contract(left.magnitude(), right.magnitude(), length), terms)
 
 
 def _specials(x: Values, y: Values, present: Array | None) -> Specials | None:
@@ -120,28 +122,29 @@ def conv(x: Array, weight: Array, parameters: Mapping[str, Any], sequential: boo
         weight.reshape(1, groups, outputs // groups, length), (batch, groups, outputs // groups, length)
     )
     terms = inside.sum(axis=0).tolist() * (batch * outputs)
-    size = batch * outputs * positions
     if not sequential:
-        return _contract_floats(decode(rows), decode(patches), inside, length, size, terms, bounds)
-    return _sequential(rows, patches, inside, size, terms, bounds)
+        return _contract_floats(decode(rows), decode(patches), inside, length, terms, bounds)
+    return _sequential(rows, patches, inside, terms, bounds)
 
 
-def _sequential(rows: Array, patches: Array, inside: Array, size: int, terms: list[int], bounds: bool) -> Answer:
+def _sequential(rows: Array, patches: Array, inside: Array, terms: list[int], bounds: bool) -> Answer:
     """Products rounded to binary32, added from +0 on in binary32: channel, then window row-major."""
     x, y = decode(rows), decode(patches)
-    left, right = align(x), align(y)
     length = rows.shape[-1]
-    finite = _specials(x, y, inside) is None
-    if bounds or left.width + right.width + length.bit_length() <= ROOM:
-        exact = _contract_floats(x, y, inside, length, size, terms, bounds)
-        magnitudes = contract(left.magnitude(), right.magnitude(), length, size)
-        if finite and never_rounds(magnitudes):
-            return exact
-    else:
-        exact = Answer(np.zeros(0, np.uint32))
+    small = _never_rounds(x, y, length) and _specials(x, y, inside) is None
+    exact = _contract_floats(x, y, inside, length, terms, bounds) if small or bounds else None
+    if small and exact is not None:
+        return exact
     products = np.where(inside, mul(rows[..., :, :, None], patches[..., None, :, :]), np.uint32(0))
     values = decode(np.swapaxes(products, -1, -2))
     flat, unit = terms_of(values, align(values))
-    last = [(running_sums(flat[at : at + length], unit) or [0])[-1] for at in range(0, size * length, max(length, 1))]
-    words = round_terms(last if length else [0] * size, unit)
-    return Answer(words, exact.scaled, exact.magnitudes, exact.exponent, exact.terms)
+    finite = not (values.nan | values.infinite).any()
+    sums = (running_sums(flat[at * length : (at + 1) * length], unit, finite) for at in range(len(terms)))
+    words = round_terms([partial[-1] if partial else 0 for partial in sums], unit)
+    return Answer(words) if exact is None else replace(exact, words=words)
+
+
+def _never_rounds(x: Values, y: Values, length: int) -> bool:
+    """Whether every product and every sum of products in ``x @ y``, in any order, is a binary32 value."""
+    left, right = align(x).magnitude(), align(y).magnitude()
+    return max(left.width, right.width) <= PRECISION and representable(contract(left, right, length))

@@ -61,7 +61,7 @@ def is_nan(words: Array) -> Array:
 
 def bit_length(magnitudes: Array) -> Array:
     """``int.bit_length`` of integers from 0 to 2**62 - 1: how many powers of two do not exceed each."""
-    return np.searchsorted(_POWERS, magnitudes, side="right")
+    return _POWERS.searchsorted(magnitudes, "right")
 
 
 def order(words: Array) -> Array:

@@ -67,8 +67,8 @@ def evaluate(
         raise GenericError(f"{plan.text} takes {len(plan.operands)} operands, got {len(operands)}", "invalid")
     for key, words in zip(plan.operands, operands, strict=True):
         if not isinstance(words, np.ndarray) or words.dtype != _WORDS[key.dtype]:
-            kind = getattr(words, "dtype", type(words).__name__)
-            raise TypeError(f"{plan.text}: an operand is {kind}; expected {_WORDS[key.dtype]} words of {key.dtype}")
+            kind = f"an array of {words.dtype}" if isinstance(words, np.ndarray) else f"a {type(words).__name__}"
+            raise TypeError(f"{plan.text}: an operand is {kind}; expected an array of {_WORDS[key.dtype]} words")
         if key.role is OperandRole.SCALAR and words.shape:
             raise GenericError(f"{plan.text}: a scalar operand has the shape {words.shape}; expected ()", "invalid")
     given = dict(entry.parameters)

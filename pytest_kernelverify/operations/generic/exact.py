@@ -6,37 +6,65 @@ is the same map of each limb, in int64, put together again afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from operator import lshift
-from typing import NamedTuple
+from collections.abc import Callable
+from itertools import repeat
+from operator import add, lshift
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pytest_kernelverify.operations.generic.decode import Array, Values, bit_length
+from pytest_kernelverify.operations.generic.rounding import round_words
 
 __all__ = ["Aligned", "Exact", "align", "contract", "from_integers", "linear"]
 
-ROOM = 60  # bits of an int64 that sums may fill
-LIMB = 36  # with the 24 bits of a mantissa just ROOM
+ROOM = 60  # bits of an int64 that a sum may fill
+LIMB = 34  # bits of one limb of several: a mantissa of 26 bits has room for one more
 
 
 class Exact(NamedTuple):
-    """Flat integers, int64 below 2**61 in magnitude or Python's own, in units of ``2**exponent``."""
+    """Exact integers in units of ``2**exponent``: output i is the sum of ``limbs[j, i] << (step * j)``, in int64."""
 
-    values: Array | list[int]
+    limbs: Array
+    step: int
     exponent: int
 
-    def ints(self) -> list[int]:
-        values = self.values
-        return values.tolist() if isinstance(values, np.ndarray) else values
-
     @property
-    def largest(self) -> int:
-        """The largest magnitude."""
-        values = self.values
-        if isinstance(values, np.ndarray):
-            return int(np.abs(values).max(initial=0))
-        return max(map(abs, values), default=0)
+    def single(self) -> bool:
+        return len(self.limbs) == 1
+
+    def ints(self) -> list[int]:
+        """Python integers, one for each output."""
+        total: list[int] = self.limbs[-1].tolist()
+        for limb in self.limbs[-2::-1]:
+            total = list(map(add, map(lshift, total, repeat(self.step)), limb.tolist()))
+        return total
+
+    def rounded(self) -> Array:
+        """Binary32 words, each value rounded once; +0 for zero."""
+        if self.single:
+            return round_words(self.limbs[0] < 0, np.abs(self.limbs[0]), self.exponent)
+        carried = _carry(self.limbs, self.step)
+        negative = carried[-1] < 0
+        if negative.any():
+            carried = _carry(np.where(negative, -self.limbs, self.limbs), self.step)
+        mantissa, sticky = np.zeros_like(carried[-1]), np.zeros_like(negative)
+        exponent = np.full_like(mantissa, self.exponent + self.step * len(carried))
+        for limb in carried[::-1]:
+            enough = mantissa >= 1 << 26
+            sticky |= enough & (limb != 0)
+            exponent = np.where(enough, exponent, exponent - self.step)
+            mantissa = np.where(enough, mantissa, (mantissa << self.step) + limb)
+        return round_words(negative, mantissa, exponent, sticky)
+
+
+def _carry(limbs: Array, step: int) -> Array:
+    """The same values with all limbs but the last, which has the sign, in 0 ... 2**step - 1."""
+    carried = limbs.copy()
+    for at in range(len(carried) - 1):
+        carried[at + 1] += carried[at] >> step
+        carried[at] &= (1 << step) - 1
+    return carried
 
 
 class Aligned(NamedTuple):
@@ -56,18 +84,18 @@ class Aligned(NamedTuple):
         signed = np.where(self.negative, -self.odd, self.odd)
         return list(map(lshift, signed.ravel().tolist(), self.shift.ravel().tolist()))
 
-    def limbs(self, size: int) -> Iterable[tuple[int, Array]]:
-        """(offset, signed int64 limb) for each run of ``size`` bits in which some value has a bit."""
+    def cut(self, size: int) -> list[Array]:
+        """Signed int64 limbs of ``size`` bits, the lowest first."""
+        if self.width <= size:
+            part = self.odd << self.shift
+            return [np.where(self.negative, -part, part)]
+        limbs = []
         for offset in range(0, self.width, size):
             place = self.shift - offset
-            if self.width <= size:
-                part = self.odd << place
-            else:
-                part = (self.odd << np.clip(place, 0, size)) >> np.clip(-place, 0, 62)
-                part &= (1 << size) - 1
-                if not part.any():
-                    continue
-            yield offset, np.where(self.negative, -part, part)
+            part = (self.odd << np.minimum(np.maximum(place, 0), size)) >> np.minimum(np.maximum(-place, 0), 62)
+            part &= (1 << size) - 1
+            limbs.append(np.where(self.negative, -part, part))
+        return limbs
 
 
 def align(x: Values) -> Aligned:
@@ -91,38 +119,31 @@ def from_integers(values: Array) -> Aligned:
     return Aligned(values < 0, magnitude, np.zeros_like(values), 0, width)
 
 
-def _assemble(parts: dict[int, Array], size: int, exponent: int) -> Exact:
-    if not parts:
-        return Exact(np.zeros(size, np.int64), exponent)
-    if list(parts) == [0]:
-        return Exact(parts[0], exponent)
-    total = [0] * size
-    for offset, part in parts.items():
-        total = [sum_ + (limb << offset) for sum_, limb in zip(total, part.tolist(), strict=True)]
-    return Exact(total, exponent)
+def linear(x: Aligned, fold: Callable[[Array], Array], terms: int) -> Exact:
+    """``fold`` of exact values: a map of int64 arrays whose every output is a sum of up to ``terms`` elements."""
+    single = x.width + terms.bit_length() <= ROOM
+    step = x.width if single else min(LIMB, ROOM - terms.bit_length())
+    return Exact(np.stack([fold(limb).ravel() for limb in x.cut(step)]), step, x.exponent)
 
 
-def linear(x: Aligned, fold: Callable[[Array], Array], terms: int, size: int) -> Exact:
-    """``fold`` of exact values: a map of int64 arrays with ``size`` outputs, each a sum of up to ``terms`` elements."""
-    narrow = x.width + terms.bit_length() <= ROOM
-    limbs = x.limbs(x.width if narrow and x.width else LIMB)
-    return _assemble({offset: fold(limb).ravel() for offset, limb in limbs}, size, x.exponent)
+def _limb_sizes(left: int, right: int, room: int) -> tuple[int, int, int]:
+    """How to cut widths so that one product fits the room: two limb sizes and the step between sums of products."""
+    if left + right <= room:
+        return left, right, 0
+    half, narrow = room // 2, min(left, right)
+    if narrow > half:
+        return half, half, half
+    step = min(room - narrow, LIMB)
+    return (left, step, step) if left == narrow else (step, right, step)
 
 
-def contract(lhs: Aligned, rhs: Aligned, terms: int, size: int) -> Exact:
-    """``lhs @ rhs`` over ``terms`` products for each of ``size`` outputs."""
-    room = ROOM - terms.bit_length() - 4  # up to 2**4 pairs of limbs meet at one offset
-    half = room // 2
-    if lhs.width > half and rhs.width > half:
-        left = right = half
-    else:
-        left = min(lhs.width, max(half, room - rhs.width))
-        right = min(rhs.width, room - left)
-    parts: dict[int, Array] = {}
-    if left and right:
-        columns = list(rhs.limbs(right))
-        for above, row in lhs.limbs(left):
-            for below, column in columns:
-                product = np.matmul(row, column).ravel()
-                parts[above + below] = parts[above + below] + product if above + below in parts else product
-    return _assemble(parts, size, lhs.exponent + rhs.exponent)
+def contract(lhs: Aligned, rhs: Aligned, terms: int) -> Exact:
+    """``lhs @ rhs``, each output a sum of ``terms`` products."""
+    # Up to 2**4 pairs of limbs meet in one limb of the sum.
+    left, right, step = _limb_sizes(lhs.width, rhs.width, ROOM - terms.bit_length() - 4)
+    rows, columns = lhs.cut(left), rhs.cut(right)
+    limbs: list[Any] = [0] * (len(rows) + len(columns) - 1)
+    for above, row in enumerate(rows):
+        for below, column in enumerate(columns):
+            limbs[above + below] = limbs[above + below] + np.matmul(row, column).ravel()
+    return Exact(np.stack(limbs), step, lhs.exponent + rhs.exponent)

@@ -72,20 +72,19 @@ def scatter_add(base: Array, index: Array, updates: Array, sequential: bool, bou
     most = int(terms.max(initial=1))
     aligned = align(x)
     specials = linear_specials(x, fold)
-    sums = linear(aligned, fold, most, base.size)
-    magnitudes = linear(aligned.magnitude(), fold, most, base.size)
-    if sequential and not never_rounds(magnitudes):
+    if sequential and not never_rounds(aligned, fold, most):
         flat, unit = terms_of(x, aligned)
         last = [
-            running_sums(flat[start * width + column : (start + number) * width : width], unit)[-1]
+            running_sums(flat[start * width + column : (start + number) * width : width], unit, specials is None)[-1]
             for start, number in zip(starts.tolist(), terms.tolist(), strict=True)
             for column in range(width)
         ]
         words = round_terms(last, unit)
     else:
-        words = round_sums(sums, specials)
+        words = round_sums(linear(aligned, fold, most), specials)
     only_negative_zeros = fold((~(x.zero & x.negative)).astype(np.int64)).ravel() == 0
     words[only_negative_zeros] = SIGN
     if not bounds or specials is not None:
         return Answer(words)
+    sums, magnitudes = (linear(part, fold, most) for part in (aligned, aligned.magnitude()))
     return bounded(words, sums, magnitudes, np.repeat(terms, width).tolist())

@@ -20,7 +20,7 @@ def words_of(values: Array) -> Array:
 
 
 def in_range(name: str, values: Array | Sequence[int]) -> Array:
-    """The values as words; GenericError naming the first one outside Int32."""
+    """The values, of any size, as words; GenericError naming the first one outside Int32."""
     if not isinstance(values, np.ndarray):
         values = np.array([max(INT_MIN - 1, min(value, INT_MAX + 1)) for value in values], np.int64)
     outside = (values < INT_MIN) | (values > INT_MAX)

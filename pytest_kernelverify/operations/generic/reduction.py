@@ -48,18 +48,18 @@ def _scan(limb: Array) -> Array:
 
 def reduce_sum(x: Array, integer: bool, bounds: bool) -> Answer:
     """Exact sums rounded once, or checked Int32 sums."""
-    length, size = x.shape[-1], prod(x.shape[:-1])
+    length = x.shape[-1]
     values = None if integer else decode(x)
     aligned = from_integers(integers(x)) if values is None else align(values)
-    sums = linear(aligned, _fold, length, size)
+    sums = linear(aligned, _fold, length)
     if values is None:
-        words, specials = in_range("reduce_sum", sums.values), None
+        words, specials = in_range("reduce_sum", sums.limbs[0] if sums.single else sums.ints()), None
     else:
         specials = linear_specials(values, _fold)
         words = round_sums(sums, specials)
     if not bounds or specials is not None:
         return Answer(words)
-    return bounded(words, sums, linear(aligned.magnitude(), _fold, length, size), [length] * size)
+    return bounded(words, sums, linear(aligned.magnitude(), _fold, length), [length] * words.size)
 
 
 def cumsum(x: Array, sequential: bool, bounds: bool) -> Answer:
@@ -68,16 +68,15 @@ def cumsum(x: Array, sequential: bool, bounds: bool) -> Answer:
     values = decode(x)
     aligned = align(values)
     specials = linear_specials(values, _scan)
-    sums = linear(aligned, _scan, length, x.size)
-    magnitudes = linear(aligned.magnitude(), _scan, length, x.size) if bounds or sequential else None
-    if sequential and magnitudes is not None and not never_rounds(magnitudes):
+    if sequential and not never_rounds(aligned, _scan, length):
         terms, unit = terms_of(values, aligned)
-        rows = (running_sums(terms[at : at + length], unit) for at in range(0, x.size, length))
+        rows = (running_sums(terms[at : at + length], unit, specials is None) for at in range(0, x.size, length))
         words = round_terms(list(itertools.chain.from_iterable(rows)), unit)
     else:
-        words = round_sums(sums, specials)
-    if not bounds or specials is not None or magnitudes is None:
+        words = round_sums(linear(aligned, _scan, length), specials)
+    if not bounds or specials is not None:
         return Answer(words)
+    sums, magnitudes = (linear(part, _scan, length) for part in (aligned, aligned.magnitude()))
     return bounded(words, sums, magnitudes, list(range(1, length + 1)) * (x.size // max(length, 1)))
 
 

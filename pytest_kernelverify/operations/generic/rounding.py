@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import copysign
+from operator import lshift, ne, rshift
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,18 @@ def round_words(negative: Array, mantissa: Array, exponent: Any, sticky: Any = F
     ``sticky`` marks values that exceed that one by less than one unit of the mantissa; such a mantissa has 26 bits or
     more.
     """
-    quantum = np.maximum(exponent + bit_length(mantissa) - PRECISION, LOWEST)
-    drop = np.clip(quantum - exponent, 0, 62)
-    lift = np.clip(exponent - quantum, 0, PRECISION)
+    quantum = np.maximum(bit_length(mantissa) + (exponent - PRECISION), LOWEST)
+    places = quantum - exponent
+    drop = np.minimum(np.maximum(places, 0), 62)
     kept = mantissa >> drop
-    rest = mantissa - (kept << drop)
-    half = np.maximum((1 << drop) >> 1, 1)
-    up = (rest > half) | ((rest == half) & (sticky | (kept & 1 == 1)))
+    # Twice the rest against one place: a tie goes up if something lies beyond it or the last kept bit is odd.
+    rest = (mantissa - (kept << drop)) << 1
+    up = rest + (sticky | (kept & 1)) > np.left_shift(1, drop)
     # A significand of 24 bits carries its hidden bit into the exponent field, a subnormal one has none to carry.
-    magnitude = ((quantum - LOWEST) << 23) + (kept << lift) + up
-    magnitude = np.where(mantissa == 0, 0, np.minimum(magnitude, INFINITY))
-    return (magnitude + np.where(negative, SIGN, 0)).astype(np.uint32)
+    magnitude = ((quantum - LOWEST) << 23) + (kept << np.maximum(-places, 0)) + up
+    magnitude = np.minimum(magnitude, INFINITY) * np.not_equal(mantissa, 0)
+    words: Array = (magnitude + negative * SIGN).astype(np.uint32)
+    return words
 
 
 def round_even(value: int, drop: int) -> int:
@@ -55,14 +57,17 @@ def round_scaled(value: int, exponent: int) -> int:
     return sign | min(((quantum - LOWEST) << 23) + kept, INFINITY)
 
 
-def round_all(values: Array | Sequence[int], exponent: int) -> Array:
-    """The words nearest to each ``value * 2**exponent``: int64 below 2**61, or Python integers of any size."""
-    if not isinstance(values, np.ndarray):
-        if max(map(abs, values), default=0) >> 60:
-            return np.fromiter((round_scaled(value, exponent) for value in values), np.uint32, len(values))
-        values = np.array(values, np.int64)
-    exponent = max(-400, min(exponent, 400))  # beyond, 61 bits give zero or infinity all the same
-    return round_words(values < 0, np.abs(values), exponent)
+def round_all(values: Sequence[int], exponent: int) -> Array:
+    """The words nearest to each ``value * 2**exponent``, of Python integers of any size."""
+    drop = [max(value.bit_length() - 60, 0) for value in values]
+    if any(drop):
+        magnitudes = list(map(abs, values))
+        kept = list(map(rshift, magnitudes, drop))
+        sticky = np.fromiter(map(ne, map(lshift, kept, drop), magnitudes), bool, len(values))
+        negative = np.fromiter((value < 0 for value in values), bool, len(values))
+        return round_words(negative, np.array(kept, np.int64), exponent + np.array(drop, np.int64), sticky)
+    signed = np.array(values, np.int64)
+    return round_words(signed < 0, np.abs(signed), exponent)
 
 
 def round_integers(values: Array) -> Array:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pytest_kernelverify.operations.generic.answer import Answer
 from pytest_kernelverify.operations.generic.decode import INFINITY, NAN, SIGN, Array, Values
-from pytest_kernelverify.operations.generic.exact import Aligned, Exact
-from pytest_kernelverify.operations.generic.rounding import LOWEST, PRECISION, round_all
+from pytest_kernelverify.operations.generic.exact import Aligned, Exact, linear
+from pytest_kernelverify.operations.generic.rounding import LOWEST, PRECISION, round_all, round_even
 
 __all__ = [
     "Specials",
@@ -18,6 +18,7 @@ __all__ = [
     "bounded",
     "linear_specials",
     "never_rounds",
+    "representable",
     "round_sums",
     "round_terms",
     "running_sums",
@@ -49,7 +50,7 @@ def linear_specials(x: Values, fold: Callable[[Array], Array]) -> Specials | Non
 
 def round_sums(sums: Exact, specials: Specials | None) -> Array:
     """Exact sums rounded once; +0 for a zero sum. Infinities and NaNs count whatever the order."""
-    words = round_all(sums.values, sums.exponent)
+    words = sums.rounded()
     if specials is not None:
         words[specials.positive] = INFINITY
         words[specials.negative] = INFINITY | SIGN
@@ -64,9 +65,16 @@ def bounded(words: Array, sums: Exact, magnitudes: Exact, terms: Sequence[int]) 
     return Answer(words, scaled, total, unit, tuple(terms))
 
 
-def never_rounds(magnitudes: Exact) -> bool:
-    """Whether no partial sum in any order needs rounding: all are below 2**24 units that binary32 holds."""
-    return LOWEST <= magnitudes.exponent <= HIGHEST and magnitudes.largest < 1 << PRECISION
+def never_rounds(terms: Aligned, fold: Callable[[Array], Array], most: int) -> bool:
+    """Whether no partial sum of a linear map rounds, whatever its order."""
+    return terms.width <= PRECISION and representable(linear(terms.magnitude(), fold, most))
+
+
+def representable(magnitudes: Exact) -> bool:
+    """Whether sums of these magnitudes, and all parts of them, are below 2**24 units that binary32 holds."""
+    if not magnitudes.single or not LOWEST <= magnitudes.exponent <= HIGHEST:
+        return False
+    return bool(magnitudes.limbs[0].max(initial=0) < 1 << PRECISION)
 
 
 def terms_of(x: Values, aligned: Aligned) -> tuple[list[Term], int]:
@@ -79,30 +87,37 @@ def terms_of(x: Values, aligned: Aligned) -> tuple[list[Term], int]:
     return terms, unit
 
 
-def running_sums(terms: Iterable[Term], unit: int) -> list[Term]:
-    """Every partial sum from +0 on, each rounded to binary32.
+def running_sums(terms: Sequence[Term], unit: int, finite: bool) -> list[Term]:
+    """Every partial sum from +0 on, each rounded to binary32; ``finite`` says that all terms are integers.
 
     Sums of multiples of the unit (2**unit, itself between the smallest subnormal and 2**HIGHEST) are multiples of it,
     so that only a sum of more than 24 bits is rounded, and only one of more than 24 bits overflows.
     """
+    sums: list[Any] = []
+    total: Any = 0
     limit = 1 << (128 - unit)
-    total: Term = 0
-    sums: list[Term] = []
-    for term in terms:
-        total = total + term
-        if isinstance(total, int):
+    if finite:
+        for term in terms:
+            total += term
             drop = total.bit_length() - PRECISION
             if drop > 0:
                 total = (total + (1 << (drop - 1)) - 1 + (total >> drop & 1)) >> drop << drop
-                if total >= limit:
-                    total = INFINITE
-                elif total <= -limit:
-                    total = -INFINITE
+            sums.append(total)
+        if max(sums, default=0) < limit and -limit < min(sums, default=0):
+            return sums
+        sums, total = [], 0
+    for term in terms:
+        total += term
+        if isinstance(total, int):
+            drop = total.bit_length() - PRECISION
+            total = round_even(total, drop) << drop if drop > 0 else total
+            if abs(total) >= limit:
+                total = INFINITE if total > 0 else -INFINITE
         sums.append(total)
     return sums
 
 
-def round_terms(values: Sequence[Term], unit: int) -> Array:
+def round_terms(values: Sequence[Any], unit: int) -> Array:
     """The words of running sums."""
     words = round_all([value if isinstance(value, int) else 0 for value in values], unit)
     for at, value in enumerate(values):

@@ -13,7 +13,7 @@ from pytest_kernelverify.evidence.canonical import canonical_json, exact_fields
 from pytest_kernelverify.evidence.record import EvidenceRecord
 from pytest_kernelverify.report.jsonl import check_destination, decode, parse_line
 
-__all__ = ["JOURNAL", "Journal", "JournalWriter", "journal_path", "read_journal"]
+__all__ = ["JOURNAL", "Journal", "JournalWriter", "is_journal", "journal_path", "read_journal"]
 
 JOURNAL = "pytest-kernelverify.journal.v3"
 
@@ -71,3 +71,9 @@ def read_journal(path: str | os.PathLike[str]) -> Journal:
         raise ValueError(f"line 1: {error}") from None
     records = tuple(parse_line(number, line, EvidenceRecord.from_json) for number, line in enumerate(lines[1:], 2))
     return Journal(first["run"], records, bool(rest))
+
+
+def is_journal(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as a journal does, whatever its name; OSError where it cannot be read."""
+    with open(path, "rb") as stream:
+        return stream.read(64).startswith(b'{"journal":')

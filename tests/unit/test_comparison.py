@@ -130,7 +130,13 @@ def test_equal_words_have_zero_deviations_infinities_and_nans_included() -> None
 
 @pytest.mark.parametrize(
     ("expected", "actual"),
-    [([1.0], []), ([], [1]), (np.zeros(3), np.zeros(4)), (np.zeros((2, 3)), np.zeros((3, 2))), (np.zeros((1, 2)), [0, 0])],
+    [
+        ([1.0], []),
+        ([], [1]),
+        (np.zeros(3), np.zeros(4)),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.zeros((1, 2)), [0, 0]),
+    ],
 )
 def test_unequal_lengths_fail_with_value_error(expected: list[float], actual: list[float]) -> None:
     with pytest.raises(ValueError, match="compare equal lengths"):

@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 SUITE_ID = "pytest_kernelverify/suite.py"
+SUITE_MODULE = "pytest_kernelverify.suite"
 SUITE_PATH = Path(__file__).parent.parent / "suite.py"
 
 
@@ -41,6 +42,7 @@ class Settings:
 
 
 settings_key = pytest.StashKey[Settings]()
+aimed_key = pytest.StashKey[bool]()
 unaimed_key = pytest.StashKey[bool]()
 
 
@@ -65,10 +67,9 @@ def configure(config: pytest.Config) -> None:
     settings = read_settings(config)
     config.stash[settings_key] = settings
     if settings.suite:
-        config.args = [str(SUITE_PATH) + argument.removeprefix(SUITE_ID) for argument in settings.suite]
+        config.args = list(settings.suite)
         config.args_source = config.ArgsSource.ARGS
-    else:
-        config.args = [_installed(config, argument) for argument in config.args]
+    _aim_arguments(config)
     _refuse_unbuilt_checkout(config)
     if settings.target is not None:
         from pytest_kernelverify.session import start
@@ -137,19 +138,53 @@ def _seed(config: pytest.Config) -> int:
 def _suite_arguments(config: pytest.Config, typed: bool) -> tuple[str, ...]:
     if config.args_source is not config.ArgsSource.ARGS:
         return (SUITE_ID,) if typed else ()
-    installed = [_installed(config, argument) for argument in config.args]
-    if not all(argument.partition("::")[0] == str(SUITE_PATH) for argument in installed):
-        return ()
-    return tuple(SUITE_ID + argument.removeprefix(str(SUITE_PATH)) for argument in installed)
+    parts = [_suite_part(config, argument) for argument in config.args]
+    return tuple(SUITE_ID + part for part in parts if part is not None) if None not in parts else ()
 
 
-def _installed(config: pytest.Config, argument: str) -> str:
-    """An argument that begins with the suite's node id, as pytest prints it, names the installed file."""
+def _suite_part(config: pytest.Config, argument: str) -> str | None:
+    """What follows the suite in an argument that names it: by its node id as pytest prints it, or by its path."""
     head, separator, rest = argument.partition("::")
     printed = os.path.abspath(config.invocation_params.dir / head)
-    if head == SUITE_ID or printed == str(config.rootpath / SUITE_ID):
-        return f"{SUITE_PATH}{separator}{rest}"
-    return argument
+    if head == SUITE_ID or printed in (str(config.rootpath / SUITE_ID), str(SUITE_PATH)):
+        return separator + rest
+    return None
+
+
+def _aim_arguments(config: pytest.Config) -> None:
+    """Name the installed suite as a module: by its path pytest would collect every folder above it."""
+    parts = [_suite_part(config, argument) for argument in config.args]
+    if parts.count(None) == len(parts):
+        return
+    aimed = []
+    for argument, part in zip(config.args, parts, strict=True):
+        head, separator, rest = argument.partition("::")
+        if part is not None:
+            aimed.append(SUITE_MODULE + part)
+        elif config.option.pyargs:
+            aimed.append(argument)
+        else:
+            aimed.append(f"{os.path.abspath(config.invocation_params.dir / head)}{separator}{rest}")
+    config.args = aimed
+    config.option.pyargs = True
+    config.stash[aimed_key] = True
+
+
+class SuitePackage(pytest.Collector):
+    """The package holds the suite and nothing else. As a pytest.Package it would load every conftest.py above it."""
+
+    def collect(self) -> list[pytest.Collector]:
+        module = suite_module(SUITE_PATH, self)
+        assert module is not None
+        return [module]
+
+
+def suite_package(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Called by ``pytest_collect_directory``."""
+    if path != SUITE_PATH.parent or not parent.config.stash.get(aimed_key, False):
+        return None
+    package: SuitePackage = SuitePackage.from_parent(parent, name=path.name, path=path, nodeid=path.name)
+    return package
 
 
 def suite_module(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import shutil
 import subprocess
 import sys
@@ -100,11 +99,9 @@ def _floor(module: str) -> int:
     return FLOOR_OF[module.split(".")[1]]
 
 
-def _python(code: str, cwd: Path, **environment: str) -> str:
+def _python(code: str, cwd: Path) -> str:
     """What a fresh interpreter prints; run outside the checkout, so that the installed package is what it finds."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -272,13 +269,24 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert (PACKAGE / "py.typed").is_file()
 
 
+def _profiles_dir_of(folder: Path, cwd: Path) -> Path:
+    """profiles_dir() of the package in ``folder``, past the import hook of an editable install of this checkout."""
+    return Path(
+        _python(
+            f"import sys; sys.meta_path = [finder for finder in sys.meta_path if isinstance(finder, type)]\n"
+            f"sys.path.insert(0, {str(folder)!r})\n"
+            f"from {NAME}.catalog.load import profiles_dir; print(profiles_dir())",
+            cwd,
+        )
+    )
+
+
 @pytest.mark.parametrize("where", ["inside the package, as in a wheel", "beside the package, as in a checkout"])
 def test_profiles_are_found(where: str, tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / NAME, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     home = tmp_path / NAME if where.startswith("inside") else tmp_path
     shutil.copytree(ROOT / "profiles", home / "profiles")
-    code = f"from {NAME}.catalog.load import profiles_dir; print(profiles_dir())"
-    assert Path(_python(code, tmp_path, PYTHONPATH=str(tmp_path))) == home / "profiles"
+    assert _profiles_dir_of(tmp_path, tmp_path) == home / "profiles"
 
 
 @pytest.mark.sweep
@@ -295,5 +303,4 @@ def test_a_wheel_carries_its_profiles_and_its_types_and_fits_every_later_python(
         archive.extractall(unpacked)
     assert {f"{NAME}/py.typed", f"{NAME}/profiles/cpu-compiled.toml", f"{NAME}/profiles/metal-tilelang.toml"} <= names
     assert {name.split("/")[0] for name in names} == {NAME, wheel.name.rsplit("-", 3)[0] + ".dist-info"}
-    code = f"from {NAME}.catalog.load import profiles_dir; print(profiles_dir())"
-    assert Path(_python(code, tmp_path, PYTHONPATH=str(unpacked))) == unpacked / NAME / "profiles"
+    assert _profiles_dir_of(unpacked, tmp_path) == unpacked / NAME / "profiles"

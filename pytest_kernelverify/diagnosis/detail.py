@@ -59,7 +59,8 @@ def _distance(expected: Words, actual: Words, dtype: str) -> npt.NDArray[np.int6
         left, right = (np.where(w >> 31 == 1, -(w & 0x7FFFFFFF), w) for w in (left, right))
     elif dtype == "i32":
         left, right = (np.where(w >> 31 == 1, w - (1 << 32), w) for w in (left, right))
-    return np.abs(left - right)
+    distance: npt.NDArray[np.int64] = np.abs(left - right)
+    return distance
 
 
 def _axis(column: npt.NDArray[np.int64]) -> dict[str, Any]:

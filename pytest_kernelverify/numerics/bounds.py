@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["UNIT_ROUNDOFF", "float_above", "gamma", "gamma_bound", "product_envelope", "sum_envelope"]
+__all__ = [
+    "UNIT_ROUNDOFF",
+    "envelope_coefficients",
+    "float_above",
+    "gamma",
+    "gamma_bound",
+    "product_envelope",
+    "sum_envelope",
+]
 
 UNIT_ROUNDOFF = {
     "f16": Fraction(1, 2**11),
@@ -80,7 +88,7 @@ def gamma_bound(unit_roundoff: Any, terms: Any, sum_absolute_terms: Any) -> floa
 
 
 @lru_cache(maxsize=4096)
-def _coefficients(roundings: int, accumulator: str, paths: int, flushed: bool) -> tuple[int, int, int, int]:
+def envelope_coefficients(roundings: int, accumulator: str, paths: int, flushed: bool) -> tuple[int, int, int, int]:
     """Integers (a, b, c, d): the envelope is (a*magnitude + b*|exact| + c) / d."""
     if accumulator not in UNIT_ROUNDOFF:
         raise ValueError(f"accumulator {accumulator!r} is unknown; use one of {', '.join(UNIT_ROUNDOFF)}")
@@ -106,7 +114,7 @@ def sum_envelope(
     u_out*(|exact| + gamma_K(u_acc)*S); all of it ``paths`` times; then half the smallest subnormal, or the smallest
     normal where subnormals may be ``flushed``.
     """
-    a, b, c, d = _coefficients(terms, accumulator, paths, flushed)
+    a, b, c, d = envelope_coefficients(terms, accumulator, paths, flushed)
     low = max(magnitude.denominator, exact.denominator)  # sums of binary32 terms: powers of two, which divide
     if low % magnitude.denominator or low % exact.denominator:
         low = magnitude.denominator * exact.denominator

@@ -176,7 +176,7 @@ def coordinate(index: int, parent: GuardedParent) -> tuple[int, ...]:
 _MASKS = (
     (re.compile(r"0x[0-9a-fA-F]{6,}"), "<address>"),
     (re.compile(r"(?<![\w.])(?:/[\w.@+-]+){2,}"), "<path>"),
-    (re.compile(r"\b(pid|process)[ =]\d+"), r"\1 <number>"),
+    (re.compile(r"(?i)\b(pid|process|process id|thread)[ =:]+\d+"), r"\1 <number>"),
 )
 
 

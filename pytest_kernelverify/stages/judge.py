@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -19,20 +20,41 @@ from pytest_kernelverify.numerics.comparison import Comparison, Deviations, comp
 from pytest_kernelverify.operations.facts import ArithmeticFacts
 from pytest_kernelverify.running.run_case import CaseRun
 
-__all__ = ["CANONICAL_NAN", "Envelope", "Expectation", "Judgement", "canonical_nans", "judge", "word_values"]
+__all__ = [
+    "CANONICAL_NAN",
+    "LEAST_EXPONENT",
+    "Envelope",
+    "Expectation",
+    "Judgement",
+    "canonical_nans",
+    "judge",
+    "outside",
+]
 
 Words = npt.NDArray[Any]
 
 CANONICAL_NAN = 0x7FC00000
+LEAST_EXPONENT = -149
+"""Every finite binary32 value is an integer times 2 to this power."""
 _NOTHING_MEASURED = Deviations(None, None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Envelope:
-    """For each output element the exact value and the bound on |got - exact|."""
+    """For each output element the exact value and the bound on |got - exact|, in integers.
 
-    exact: tuple[Fraction, ...]
-    bounds: tuple[Fraction, ...]
+    Element i is ``exact[i] * 2**exponent``, its bound ``bounds[i] / denominators[i] * 2**exponent``; ``exponent`` is at
+    most LEAST_EXPONENT.
+    """
+
+    exact: tuple[int, ...]
+    bounds: tuple[int, ...]
+    denominators: tuple[int, ...]
+    exponent: int
+
+    def bound_at(self, index: int) -> float:
+        """The bound of one element as a float that is not below it."""
+        return float_above(Fraction(self.bounds[index], self.denominators[index] << -self.exponent))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,10 +92,31 @@ def canonical_nans(words: Words, dtype: str) -> Words:
     return np.where(nans, np.uint32(CANONICAL_NAN), words) if nans.any() else words
 
 
-def word_values(words: Words) -> list[Fraction | None]:
-    """The exact value of each binary32 word; None for a NaN or an infinity."""
-    values = words.view(np.float32).astype(np.float64).tolist()
-    return [Fraction(value) if value - value == 0 else None for value in values]
+def outside(words: Words, envelope: Envelope) -> tuple[list[int], int | None, float]:
+    """Which elements lie outside their envelope, in order; the worst one and its |error|/bound.
+
+    The decision is exact. A NaN or an infinity is outside, and the first one is the worst; of nothing None is.
+    """
+    shift = LEAST_EXPONENT - envelope.exponent
+    wrong = []
+    worst, ratio = None, -1.0
+    for index, word, exact, bound, denominator in zip(
+        count(), words.tolist(), envelope.exact, envelope.bounds, envelope.denominators
+    ):
+        field, mantissa = (word >> 23) & 0xFF, word & 0x7FFFFF
+        if field == 0xFF:
+            wrong.append(index)
+            if ratio < float("inf"):
+                worst, ratio = index, float("inf")
+            continue
+        got = (mantissa | 0x800000) << (field - 1 + shift) if field else mantissa << shift
+        error = abs((-got if word >> 31 else got) - exact) * denominator
+        if error > bound:
+            wrong.append(index)
+        share = error / bound
+        if share > ratio:
+            worst, ratio = index, share
+    return wrong, worst, ratio
 
 
 def judge(case: Case, run: CaseRun, expectation: Expectation, *, payloads: bool, facts: ArithmeticFacts) -> Judgement:
@@ -138,7 +181,7 @@ def _judge_words(
     accepted: dict[str, int] = {}
     bound = ratio = diagnostic = None
     if envelope is not None:
-        wrong, bound, ratio, diagnostic = _outside(case, actual, envelope)
+        wrong, bound, ratio, diagnostic = _bounded(case, actual, envelope)
     elif index is None:
         wrong = np.zeros(actual.shape, dtype=bool)
     else:
@@ -169,41 +212,28 @@ def _judge_words(
     )
 
 
-def _outside(
+def _bounded(
     case: Case, actual: Words, envelope: Envelope
 ) -> tuple[npt.NDArray[np.bool_], float | None, float | None, str | None]:
     """Which elements lie outside their envelope, the bound and ratio at the worst one, and the diagnostic."""
+    if not actual.size == len(envelope.exact) == len(envelope.bounds) == len(envelope.denominators):
+        raise ValueError(f"the result has {actual.size} elements and its envelope {len(envelope.exact)}")
+    indices, worst, ratio = outside(actual, envelope)
     wrong = np.zeros(actual.shape, dtype=bool)
-    worst: tuple[Fraction, int] | None = None
-    lost = None
-    for index, (got, exact, bound) in enumerate(
-        zip(word_values(actual), envelope.exact, envelope.bounds, strict=True)
-    ):
-        if got is None:
-            wrong[index] = True
-            lost = index if lost is None else lost
-            continue
-        error = abs(got - exact)
-        wrong[index] = error > bound
-        share = error / bound
-        if worst is None or share > worst[0]:
-            worst = share, index
-    if lost is not None:
-        text = f"got {_shown(actual[lost], case)} at {list(_coordinate(case, lost))} where the exact result is finite"
-        return wrong, float_above(envelope.bounds[lost]), float("inf"), text
+    wrong[indices] = True
     if worst is None:
         return wrong, None, None, None
-    at_worst, index = worst
-    ratio = float(at_worst)
-    limit = float_above(envelope.bounds[index])
-    if not wrong.any():
-        return wrong, limit, ratio, None
-    off = float(at_worst * envelope.bounds[index])
+    bound, where = envelope.bound_at(worst), list(_coordinate(case, worst))
+    if not indices:
+        return wrong, bound, ratio, None
+    if ratio == float("inf"):
+        text = f"got {_shown(actual[worst], case)} at {where} where the exact result is finite"
+        return wrong, bound, ratio, text
     text = (
-        f"{int(np.count_nonzero(wrong))} of {wrong.size} element(s) outside the envelope; worst at"
-        f" {list(_coordinate(case, index))}: |error| {off:.6g} is {ratio:.4g} times its bound {limit:.6g}"
+        f"{len(indices)} of {wrong.size} element(s) outside the envelope; worst at {where}: |error|"
+        f" {ratio * bound:.6g} is {ratio:.4g} times its bound {bound:.6g}"
     )
-    return wrong, limit, ratio, text
+    return wrong, bound, ratio, text
 
 
 def _accept(

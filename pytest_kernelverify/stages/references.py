@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_kernelverify.cases.case import Case
-from pytest_kernelverify.numerics.bounds import product_envelope, sum_envelope
+from pytest_kernelverify.numerics.bounds import envelope_coefficients
 from pytest_kernelverify.operations.generic import Answer, GenericError, evaluate
 from pytest_kernelverify.operations.generic.qualify import qualify
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
-from pytest_kernelverify.stages.judge import Envelope, Expectation
+from pytest_kernelverify.stages.judge import LEAST_EXPONENT, Envelope, Expectation
 
 __all__ = ["References"]
 
@@ -52,17 +52,19 @@ class References:
         answer = self._answer(case)
         if isinstance(answer, GenericError) or answer.terms is None:
             raise ValueError(f"{case.case_id} has no exact values; a numerical case has finite operands and a result")
-        exact, bounds = [], []
-        for index, terms in enumerate(answer.terms):
-            value = answer.exact_at(index)
-            exact.append(value)
-            if case.operation == "reduce_prod":
-                bound = product_envelope(value, terms, accumulator=accumulator, paths=paths, flushed=flushed)
-            else:
-                magnitude = answer.magnitude_at(index)
-                bound = sum_envelope(value, magnitude, terms, accumulator=accumulator, paths=paths, flushed=flushed)
-            bounds.append(bound)
-        return Envelope(tuple(exact), tuple(bounds))
+        assert answer.scaled is not None
+        assert answer.magnitudes is not None
+        exponent = min(answer.exponent, LEAST_EXPONENT)
+        lift, quantum = answer.exponent - exponent, -exponent
+        # A product of K factors rounds K - 1 times, and its magnitude is that of the product.
+        fewer = 1 if case.operation == "reduce_prod" else 0
+        exact, bounds, denominators = [], [], []
+        for value, magnitude, terms in zip(answer.scaled, answer.magnitudes, answer.terms, strict=True):
+            a, b, c, d = envelope_coefficients(max(terms - fewer, 0), accumulator, paths, flushed)
+            exact.append(value << lift)
+            bounds.append((a * magnitude + b * abs(value) << lift) + (c << quantum))
+            denominators.append(d)
+        return Envelope(tuple(exact), tuple(bounds), tuple(denominators), exponent)
 
     def _answer(self, case: Case) -> Answer | GenericError:
         answer = self._answers.get(case.case_id)

@@ -15,7 +15,6 @@ from pytest_kernelverify.evidence.certificate import OracleCertificate
 from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
 from pytest_kernelverify.evidence.requirement import Requirement
 from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
-from pytest_kernelverify.numerics.bounds import float_above
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
 from pytest_kernelverify.running.run_case import CaseRun, run_case
 from pytest_kernelverify.stages.authority import (
@@ -28,7 +27,7 @@ from pytest_kernelverify.stages.authority import (
     reference_plan,
 )
 from pytest_kernelverify.stages.installed import installed_reference
-from pytest_kernelverify.stages.judge import Expectation, Judgement, judge, word_values
+from pytest_kernelverify.stages.judge import Expectation, Judgement, judge, outside
 from pytest_kernelverify.stages.oracle import OracleStage
 from pytest_kernelverify.stages.recording import cases_of, deferred_case, make_record, not_run, requirements_of
 from pytest_kernelverify.stages.references import References
@@ -177,13 +176,12 @@ class TargetStage:
     def _strayed(self, case: Case, run: CaseRun) -> str | None:
         """Where the certified oracle's word leaves its own Float64 envelope of the exact value."""
         envelope = self.oracle.references.envelope(case, accumulator="f64", paths=1)
-        assert run.words is not None
-        for index, (got, exact, bound) in enumerate(
-            zip(word_values(run.words), envelope.exact, envelope.bounds, strict=True)
-        ):
-            if got is None or abs(got - exact) > bound:
-                return f"the certified oracle's element {index} leaves its own envelope {float_above(bound):.6g}"
-        return None
+        if run.words is None:
+            return f"the certified oracle reported {run.error_kind} where the result is finite"
+        wrong, _, _ = outside(run.words, envelope)
+        if not wrong:
+            return None
+        return f"the certified oracle's element {wrong[0]} leaves its own envelope {envelope.bound_at(wrong[0]):.6g}"
 
 
 def run_target_stage(

@@ -17,7 +17,10 @@ _ABSOLUTE = re.compile(r"(?:^|[\s=:,]|-[A-Za-z])(?:/|[A-Za-z]:\\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """One compiled kernel. ``sources`` pairs file names with SHA-256 digests; ``artifact`` is the stripped binary's."""
+    """One compiled kernel; ``artifact`` is the digest of the stripped binary.
+
+    ``sources`` pairs file names with SHA-256 digests: the owning source first, then what it shares, sorted by name.
+    """
 
     kind: str
     provider: str
@@ -95,8 +98,8 @@ class Receipt:
             if not is_digest(digest):
                 raise ValueError(f"{digest!r} is not a SHA-256 digest in lower-case hex")
         names = [name for name, _ in self.sources]
-        if names != sorted(set(names)):
-            raise ValueError("receipt sources must be sorted by name, each once")
+        if len(names) != len(set(names)) or names[1:] != sorted(names[1:]):
+            raise ValueError("receipt sources are the owning one, then the shared ones sorted by name, each once")
         for text in (self.compiler, *self.options, *names):
             if _ABSOLUTE.search(text):
                 raise ValueError(f"{text!r} holds an absolute path; a receipt names content, not places")

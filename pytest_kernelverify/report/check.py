@@ -11,7 +11,7 @@ from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.load import verification_profile
 from pytest_kernelverify.evidence.certificate import OracleCertificate, issue_certificate, reconstruct
 from pytest_kernelverify.evidence.policy import POLICIES
-from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage
+from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
 from pytest_kernelverify.evidence.requirement import cases_digest
 from pytest_kernelverify.operations.plan import LogicalKernel
 from pytest_kernelverify.report.check_cases import check_cases
@@ -194,6 +194,7 @@ def _check_receipts(header: Header, records: Sequence[EvidenceRecord]) -> None:
     used = {record.receipt for record in records}
     by_kernel: dict[LogicalKernel, str] = {}
     libraries: dict[str, tuple[str, tuple[object, ...]]] = {}
+    sources: dict[tuple[str, str], str] = {}
     for name, receipt in header.receipts.items():
         try:
             receipt.validate()
@@ -219,22 +220,20 @@ def _check_receipts(header: Header, records: Sequence[EvidenceRecord]) -> None:
         first = libraries.setdefault(receipt.kernel.profile_id, (name, build))
         if first[1] != build:
             _refuse(1, f"receipts {first[0]} and {name} of one library differ in build or artifact")
+        for source, digest in receipt.sources:
+            if sources.setdefault((receipt.kernel.profile_id, source), digest) != digest:
+                _refuse(1, f"receipt {name}: another receipt of its library has another digest of {source}")
     policies = {record.policy for record in records}
     if dict(header.policies) != {name: POLICIES[name] for name in sorted(policies)}:
         _refuse(1, f"policies are not exactly the definitions of {', '.join(sorted(policies))}")
 
 
 def _check_twins(records: Sequence[EvidenceRecord]) -> None:
-    """One case has one right result, and one binary gives one result for it."""
+    """One case has one right result, whoever computed it, unless a looser fact was accepted or a bound decided."""
     right: dict[str, tuple[int, str]] = {}
-    given: dict[tuple[str, str], tuple[int, str]] = {}
     for line, record in enumerate(records, _FIRST_RECORD):
-        if record.output_hash is None or record.receipt is None or record.accepted:
+        if record.outcome is not Outcome.PASSED or record.output_hash is None or record.enveloped or record.accepted:
             continue
-        case_id, here = record.case.case_id, (line, record.output_hash)
-        twins = [given.setdefault((case_id, record.receipt), here)]
-        if record.outcome.value == "passed" and not record.enveloped:
-            twins.append(right.setdefault(case_id, here))
-        for other, output_hash in twins:
-            if output_hash != record.output_hash:
-                _refuse(line, f"record {case_id} has another output_hash than line {other}, which is of the same case")
+        other, output_hash = right.setdefault(record.case.case_id, (line, record.output_hash))
+        if output_hash != record.output_hash:
+            _refuse(line, f"record {record.case.case_id} passed with another output_hash than line {other}, its twin")

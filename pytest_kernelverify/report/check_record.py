@@ -89,7 +89,7 @@ def _check_class(record: EvidenceRecord, owner: Obligation, limit: bool, reason:
 def _check_authority(record: EvidenceRecord, owner: Obligation, around: Surroundings) -> None:
     needed = around.owed.needed(owner)
     absent = [name for name in needed if name not in around.certificates]
-    ran = record.outcome not in (Outcome.BLOCKED, Outcome.DEFERRED)
+    ran = record.receipt is not None  # an error without one is that of a process which died before it ran the case
     if record.outcome is Outcome.BLOCKED:
         if not absent or not str(record.diagnostic).startswith(f"no certificate for {absent[0]}: "):
             what = f"no certificate for {absent[0]}" if absent else "nothing"

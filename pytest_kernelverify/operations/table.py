@@ -171,31 +171,43 @@ def operation(name: str) -> Operation:
 def output_extents(name: str, operands: tuple[Extents, ...], parameters: Mapping[str, Any]) -> Extents:
     """The extents of the result, from the operands' extents; rank-0 operands are scalars.
 
-    ValueError where the operands' extents do not fit each other.
+    ValueError where the operands' extents do not fit the operation or each other.
     """
-    family = operation(name).family
+    entry = operation(name)
+    if len(operands) != len(entry.operands):
+        raise ValueError(f"{name}: {len(operands)} operand(s) given; expected {len(entry.operands)}")
     first = operands[0]
-    if family in ("pointwise", "predicate", "transcendental"):
+    if entry.family in ("pointwise", "predicate", "transcendental"):
         shaped = [extents for extents in operands if extents] or [()]
         if any(extents != shaped[0] for extents in shaped):
             raise ValueError(f"{name}: operands have the extents {operands}; they must be equal")
         return shaped[0]
-    if name == "cumsum" or name.startswith("sort_"):
-        return first
-    if family == "reduction":
-        return first[:-1]
-    if name.startswith("topk_"):
-        return (*first[:-1], int(parameters.get("k", 1)))
+    if entry.family in ("reduction", "scan", "ordering"):
+        return _row_extents(name, first, parameters)
     if name == "matmul":
         lhs, rhs = operands
-        if lhs[:-2] != rhs[:-2] or lhs[-1] != rhs[-2]:
+        if min(len(lhs), len(rhs)) < 2 or lhs[:-2] != rhs[:-2] or lhs[-1] != rhs[-2]:
             raise ValueError(f"matmul: {lhs} and {rhs} do not contract")
         return (*lhs[:-1], rhs[-1])
-    if name == "gather":
-        return (operands[1][0], first[1])
     if name == "conv":
         return _conv_extents(operands[0], operands[1], parameters)
-    return first
+    index = operands[1]
+    if len(first) != 2 or len(index) != 1 or (name != "gather" and operands[2] != (*index, first[1])):
+        shapes = ", ".join(f"{operand}[{shape}]" for operand, shape in entry.operands)
+        raise ValueError(f"{name}: operands have the extents {operands}; expected {shapes}")
+    return (index[0], first[1]) if name == "gather" else first
+
+
+def _row_extents(name: str, rows: Extents, parameters: Mapping[str, Any]) -> Extents:
+    """Operations over the last mode."""
+    if not rows:
+        raise ValueError(f"{name}: the operand has rank 0; there is no last mode to go along")
+    if name.startswith("topk_"):
+        k = int(parameters.get("k", 1))
+        if not 0 <= k <= rows[-1]:
+            raise ValueError(f"{name}: k is {k}; rows have {rows[-1]} element(s)")
+        return (*rows[:-1], k)
+    return rows if name == "cumsum" or name.startswith("sort_") else rows[:-1]
 
 
 def _conv_extents(source: Extents, weight: Extents, parameters: Mapping[str, Any]) -> Extents:
@@ -203,7 +215,8 @@ def _conv_extents(source: Extents, weight: Extents, parameters: Mapping[str, Any
         int(parameters.get(key, default))
         for key, default in (("stride", 1), ("padding", 0), ("dilation", 1), ("groups", 1))
     )
-    if len(source) != len(weight) or weight[0] % groups or source[1] != weight[1] * groups:
+    fits = len(source) == len(weight) and 3 <= len(source) <= 5
+    if not fits or weight[0] % groups or source[1] != weight[1] * groups:
         raise ValueError(f"conv: input {source} and weight {weight} do not fit {groups} group(s)")
     spatial = tuple(
         max((length + 2 * padding - dilation * (window - 1) - 1) // stride + 1, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -138,7 +139,7 @@ class Mismatch:
 
 
 def _layout_to_json(layout: Layout) -> Any:
-    return list(layout.extents) if layout == Layout.compact(layout.extents) else layout.to_json()
+    return list(layout.shape) if _is_compact(layout) else layout.to_json()
 
 
 def _layout_from_json(value: Any) -> Layout:
@@ -146,4 +147,14 @@ def _layout_from_json(value: Any) -> Layout:
         return Layout.from_json(value)
     if any(type(extent) is not int for extent in value):
         raise ValueError(f"compact layout {value!r} must be a list of extents")
-    return Layout.compact(tuple(value))
+    return _compact(tuple(value))
+
+
+@lru_cache(4096)
+def _is_compact(layout: Layout) -> bool:
+    return layout == Layout.compact(layout.extents)
+
+
+@lru_cache(4096)
+def _compact(extents: tuple[int, ...]) -> Layout:
+    return Layout.compact(extents)

@@ -319,7 +319,7 @@ def _measured_problem(record: EvidenceRecord, counts: int) -> str | None:
         return "an expected error leaves no words to compare"
     if zeros is None or payloads is None or ulps is None:
         return "words were compared, so every count is a number"
-    if min(zeros, payloads, counts - zeros - payloads) < 0 or counts > record.case.output_layout.size:
+    if min(zeros, payloads, counts - zeros - payloads, ulps) < 0 or counts > record.case.output_layout.size:
         return "mismatch counts do not add up"
     if (first is not None) != (counts > 0) or (ulps > 0) != (counts > zeros):
         return "first mismatch and deviations must agree with the mismatch counts"

@@ -15,7 +15,7 @@ from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, O
 from pytest_kernelverify.evidence.requirement import cases_digest
 from pytest_kernelverify.operations.plan import LogicalKernel
 from pytest_kernelverify.report.check_cases import check_cases
-from pytest_kernelverify.report.check_record import Surroundings, check_record
+from pytest_kernelverify.report.check_record import Expected, Surroundings, check_record
 from pytest_kernelverify.report.header import Header, digest_of_records
 from pytest_kernelverify.report.owed import Owed, name_of
 from pytest_kernelverify.stages.installed import installed_reference
@@ -38,9 +38,10 @@ def check_report(header: Header, records: Sequence[EvidenceRecord], *, cases: bo
     certificates = certificates_of(header, records, owed, owners)
     _check_certificates(header, records, certificates)
     around = Surroundings(header, owed, {certificate.what: certificate for certificate in certificates})
+    expected = {name: Expected.of(header.requirements[name], owner, around) for name, owner in owners.items()}
     for line, record in enumerate(records, _FIRST_RECORD):
         try:
-            check_record(record, owners[record.requirement], around)
+            check_record(record, expected[record.requirement], header)
         except ValueError as error:
             raise ValueError(f"line {line}: record {record.case.case_id}: {error}") from None
     _check_receipts(header, records)
@@ -137,14 +138,14 @@ def certificates_of(
 ) -> tuple[OracleCertificate, ...]:
     """The certificates that follow from the records: one for each oracle plan or subject that is present whole."""
     present = set(owners.values())
+    oracle = {name: name_of(owner) for name, owner in owners.items() if owner.stage is EvidenceStage.ORACLE}
+    requirements: dict[str, list[str]] = {}
+    for requirement, name in oracle.items():
+        requirements.setdefault(name, []).append(requirement)
     evidence: dict[str, list[EvidenceRecord]] = {}
     for record in records:
-        if record.stage is EvidenceStage.ORACLE:
-            evidence.setdefault(record.case.plan or str(record.case.subject), []).append(record)
-    requirements: dict[str, list[str]] = {}
-    for name, obligation in owners.items():
-        if obligation.stage is EvidenceStage.ORACLE:
-            requirements.setdefault(name_of(obligation), []).append(name)
+        if record.requirement in oracle:
+            evidence.setdefault(oracle[record.requirement], []).append(record)
     receipts: dict[LogicalKernel, str] = {receipt.kernel: receipt.digest for receipt in header.receipts.values()}
     found = []
     for name, obligations in owed.by_oracle_name.items():

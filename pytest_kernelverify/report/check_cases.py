@@ -29,14 +29,14 @@ def check_cases(header: Header, records: Sequence[EvidenceRecord], owed: Owed, o
     by_owner: dict[Obligation, dict[str, Requirement]] = {}
     for name, obligation in owners.items():
         by_owner.setdefault(obligation, {})[name] = header.requirements[name]
-    lines: dict[Obligation, list[int]] = {}
+    lines: dict[str, list[int]] = {}
     for index, record in enumerate(records):
-        lines.setdefault(owners[record.requirement], []).append(index)
+        lines.setdefault(record.requirement, []).append(index)
     for obligation, present in by_owner.items():
         cases = cases_of(obligation, owed.profile(obligation.stage), header.seed)
         _check_requirements(present, {found.id: found for found in requirements_of(obligation, cases).values()})
         by_id = {case.case_id: case for case in cases}
-        for index in lines[obligation]:
+        for index in (index for name in present for index in lines[name]):
             record = records[index]
             try:
                 _check_facts(record, by_id[record.case.case_id])

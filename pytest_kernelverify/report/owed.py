@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.load import manifest_of
@@ -39,6 +40,7 @@ class Owed:
     by_oracle_name: dict[str, tuple[Obligation, ...]]
 
     @classmethod
+    @cache
     def by(cls, target: VerificationProfile, oracle: VerificationProfile) -> Owed:
         """ValueError where a profile is not the installed one."""
         first, second = _obligations(oracle, EvidenceStage.ORACLE), _obligations(target, EvidenceStage.TARGET)

@@ -242,19 +242,9 @@ def _array_words(array: npt.NDArray[Any]) -> Words | None:
     if array.dtype == np.float64:
         return _double_words(array)
     if array.dtype.kind in "iu":
-        return _integer_words(array)
+        words: Words = array.astype(np.float32).view(np.uint32)  # one conversion, rounded once, never beyond range
+        return words
     return None
-
-
-def _integer_words(array: npt.NDArray[Any]) -> Words:
-    """Integers of up to 64 bits rounded once; those that binary32 does not hold exactly are rounded one by one."""
-    words: Words = array.astype(np.float32).view(np.uint32)
-    limit = 1 << 24
-    wide = (array > limit) | (array < -limit) if array.dtype.kind == "i" else array > limit
-    if array.dtype.itemsize > 2 and wide.any():
-        places = np.flatnonzero(wide)
-        words[places] = [round_scaled(number, 0) for number in array[places].tolist()]
-    return words
 
 
 def float32_words(values: Iterable[Any]) -> Words:

@@ -121,8 +121,8 @@ class _Tally:
         np.copyto(scale, actual.view(np.float32))
         np.abs(np.subtract(gap, scale, out=gap), out=gap)
         self.absolute = max(self.absolute, float(gap.max()))
-        np.copyto(scale, np.maximum(larger, np.uint32(1), out=larger).view(np.float32))
-        # Dividing is what costs: only the pairs that can exceed the largest ratio so far are divided.
+        np.copyto(scale, larger.view(np.float32))
+        # Dividing is what costs: only pairs that can exceed the largest ratio so far are divided, and never 0 by 0.
         places = np.flatnonzero(gap > np.multiply(scale, self.relative * _SLACK, out=scale))
         if places.size:
             self.relative = max(self.relative, float((gap[places] / larger.view(np.float32)[places]).max()))

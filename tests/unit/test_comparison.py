@@ -106,13 +106,21 @@ def test_maxima_are_taken_over_all_blocks_and_counts_added_up() -> None:
     assert (found, first) == (Comparison(Deviations(1.0, 0.5, 0x800000), 5, 1, 0), 0)
 
 
-def test_the_largest_ratio_is_found_among_pairs_with_nearly_the_same_one() -> None:
-    rng = np.random.default_rng(5)
-    expected = rng.integers(0x00800000, 0x7F000000, 3 * 2**15, dtype=np.uint32)
+@pytest.mark.parametrize("turn", [0, 1, 40_000, -1])
+def test_the_largest_ratio_is_found_among_many_that_are_nearly_as_large(turn: int) -> None:
+    significands = np.arange(3 * 2**15, 0, -1, dtype=np.uint32) << np.uint32(6)  # ratios that rise to the end
+    expected = np.roll(significands | np.uint32(0x40000000), turn)
     actual = expected + np.uint32(1)
     found, _ = compare_words(expected, actual, "f32")
     left, right = (part.view(np.float32).astype(np.float64) for part in (expected, actual))
     assert found.deviations.maximum_relative == float(np.max((right - left) / right))
+
+
+def test_a_ratio_larger_by_one_part_in_eight_million_is_found_in_a_later_block() -> None:
+    expected = np.repeat(array([0x40000010, 0x4000000F, 0x40000011]), 2**15)
+    found, _ = compare_words(expected, expected + np.uint32(1), "f32")
+    largest, _ = compare_words(expected[2**15 : 2**15 + 1], array([0x40000010]), "f32")
+    assert found.deviations.maximum_relative == largest.deviations.maximum_relative
 
 
 def test_empty_sequences_are_equal_with_zero_deviations() -> None:

@@ -63,7 +63,7 @@ def payload(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[
     else:
         result = _float_pair(plan, kind, count, seed, turn)
     return [
-        word[:1] if operand.role is OperandRole.SCALAR and count else word
+        word[:1] if operand.role is OperandRole.SCALAR else word[:count]
         for word, operand in zip(result, plan.operands, strict=True)
     ]
 

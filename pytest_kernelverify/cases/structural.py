@@ -118,16 +118,16 @@ def _fusion_probes(item: Item, plan: PlanKey) -> None:
     """K = 2, where fl(fl(p1) + fl(p2)) is the one unfused value in any order; a fused step gives another."""
     dtypes = [operand.dtype for operand in plan.operands]
     probes = _WHOLE_PROBES if "i32" in dtypes else _PROBES
-    rows = np.array([row for row, _ in probes])
-    columns = np.array([column for _, column in probes]).T
+    rows = np.array([[row, (2 * row[0], 2 * row[1])] for row, _ in probes])
+    columns = np.array([column for _, column in probes])[:, :, None]
     count = len(probes)
-    products = (rows[:, :, None] * columns[None, :, :]).astype(np.float32).astype(np.float64)
-    expected = real_words(products.sum(axis=1).astype(np.float32)).ravel()
+    products = (rows * columns.transpose(0, 2, 1)).astype(np.float32).astype(np.float64)
+    expected = real_words(products.sum(axis=2)).ravel()
     words = [
         int_words(values.ravel()) if dtype == "i32" else real_words(values.ravel())
         for values, dtype in zip((rows, columns), dtypes, strict=True)
     ]
-    shape = Shape(((count, 2), (2, count)), (count, count), {}, 2)
+    shape = Shape(((count, 2, 2), (count, 2, 1)), (count, 2, 1), {}, 2)
     item.add(
         Rung(2, "compact", "unfused", 0),
         summing_operands(plan, words, shape),

@@ -264,10 +264,10 @@ def _convolved(kind: str, shape: Shape, seed: int, turn: int) -> list[Words]:
 
 
 def _scattered(kind: str, shape: Shape, seed: int) -> list[Words]:
-    """base[N,D] of one sign in each column, index[M], updates[M,D] of that sign: no row sums to zero."""
+    """base[N,D], index[M], updates[M,D], all of one sign: no row sums to zero."""
     (height, width), (size,), _ = shape.operands
     index = scatter_index(seed, size, height)
-    columns = _signs(width, seed)
+    columns = np.full(width, 1 - 2 * (seed % 2))
     base = np.tile(columns, (height, 1))
     updates = np.tile(columns, (size, 1))
     nth = occurrences(index, height)

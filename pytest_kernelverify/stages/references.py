@@ -43,7 +43,10 @@ class References:
         kind = answer.kind if isinstance(answer, GenericError) else None
         if kind != case.error:
             return f"Generic gives {kind or 'a result'} where the case expects {case.error or 'a result'}"
-        if isinstance(answer, GenericError) or case.expected is None or np.array_equal(answer.words, case.expected):
+        # An oracle-only case asks for rounding steps that Generic, which rounds once, does not take.
+        if isinstance(answer, GenericError) or case.expected is None or case.oracle_only:
+            return None
+        if np.array_equal(answer.words, case.expected):
             return None
         return "Generic's answer is not the independently stated one"
 

@@ -34,7 +34,12 @@ class Run:
         self.seed = seed
 
     def preflight(self) -> None:
-        """RuntimeError where the target's runtime is missing, a library does not load or arithmetic state is off."""
+        """Everything that must hold before the first case runs.
+
+        ValueError where a profile is not completely classified; RuntimeError where the target's runtime is missing, a
+        library does not load or the arithmetic state is off.
+        """
+        obligations(self.target, VerificationStage.TARGET)
         _ = self._target_stage
 
     def obligations(self) -> tuple[Obligation, ...]:

@@ -101,7 +101,7 @@ class _Tally:
             return False
         self.mismatches += count
         if not self._add_finite(expected, actual, count):
-            self._add_special(expected[differs], actual[differs])
+            self._add_special(expected, actual, differs, count)
         return True
 
     def _add_finite(self, expected: Words, actual: Words, count: int) -> bool:
@@ -134,28 +134,33 @@ class _Tally:
         np.bitwise_xor(expected, actual, out=mixed)
         if int(mixed.max()) < SIGN:
             return np.subtract(larger, less, out=less)
-        across = mixed >= np.uint32(SIGN)
-        sums = larger[across] + less[across]
-        np.subtract(larger, less, out=less)
-        less[across] = sums
+        # All ones where the signs agree: xor and minus then negate in two's complement, without a branch or a gather.
+        same = mixed.view(np.int32)
+        np.invert(np.right_shift(same, np.int32(31), out=same), out=same)
+        less ^= mixed
+        less -= mixed
+        less += larger
         return less
 
-    def _add_special(self, expected: Words, actual: Words) -> None:
-        """Mismatching pairs, some of which hold a NaN or an infinity."""
-        left, right = expected & np.uint32(MAGNITUDE), actual & np.uint32(MAGNITUDE)
-        larger = np.maximum(left, right)
-        if int(larger.max()) > INFINITY:
-            self.nan, self.ulps = True, MAXIMUM_ULP_DISTANCE
-            self.nan_payloads += int(np.count_nonzero(np.minimum(left, right) > np.uint32(INFINITY)))
-        infinite = larger == np.uint32(INFINITY)
-        if infinite.any():
-            self.infinite = True
-            less = np.minimum(left, right)[infinite]
-            distance = self._distance(expected[infinite], actual[infinite], less, less.copy(), larger[infinite])
+    def _add_special(self, expected: Words, actual: Words, differs: Words, count: int) -> None:
+        """A block in which some pairs hold a NaN or an infinity."""
+        special = np.maximum(expected & np.uint32(MAGNITUDE), actual & np.uint32(MAGNITUDE)) >= np.uint32(INFINITY)
+        places = np.flatnonzero(special & differs)
+        if places.size:
+            left, right = expected[places], actual[places]
+            less, other = left & np.uint32(MAGNITUDE), right & np.uint32(MAGNITUDE)
+            larger = np.maximum(less, other)
+            np.minimum(less, other, out=less)
+            nan = larger > np.uint32(INFINITY)
+            self.nan_payloads += int(np.count_nonzero(less > np.uint32(INFINITY)))
+            distance = np.where(nan, np.uint32(MAXIMUM_ULP_DISTANCE), self._distance(left, right, less, other, larger))
             self.ulps = max(self.ulps, int(distance.max()))
-        finite = larger < np.uint32(INFINITY)
-        if finite.any():
-            self._add_finite(expected[finite], actual[finite], int(np.count_nonzero(finite)))
+            self.nan = self.nan or bool(nan.any())
+            self.infinite = self.infinite or not nan.all()
+        if count > places.size:
+            nothing = np.uint32(0)  # in both places: an equal pair
+            left, right = (np.where(special, nothing, words) for words in (expected, actual))
+            self._add_finite(left, right, count - int(places.size))
 
     def comparison(self) -> Comparison:
         absolute: float | None = self.absolute

@@ -35,9 +35,10 @@ ONE = np.array([0x3F800000], np.uint32)
 
 def _finish(words: Array, *, nan: Array, infinite: Array, negative: Array) -> Array:
     """Put infinities and then NaNs over rounded words."""
-    words[infinite] = INFINITY
-    words[infinite & negative] = INFINITY | SIGN
-    words[nan] = NAN
+    if (nan | infinite).any():
+        words[infinite] = INFINITY
+        words[infinite & negative] = INFINITY | SIGN
+        words[nan] = NAN
     return words
 
 

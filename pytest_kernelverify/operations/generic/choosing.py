@@ -42,11 +42,13 @@ def compare(name: str, lhs: Array, rhs: Array) -> Array:
 
 def is_zero(x: Array) -> Array:
     """Binary32 words: whether the value equals zero; NaN does not."""
-    return np.equal(x & np.uint32(SIGN - 1), 0)
+    magnitude: Array = x & np.uint32(SIGN - 1)
+    return np.equal(magnitude, 0)
 
 
 def select(condition: Array, on_true: Array, on_false: Array) -> Array:
-    return np.where(condition != 0, on_true, on_false)
+    chosen: Array = np.where(condition != 0, on_true, on_false)
+    return chosen
 
 
 def _float_to_integer(words: Array) -> Array:

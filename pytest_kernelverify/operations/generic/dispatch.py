@@ -116,7 +116,7 @@ def _pointwise(plan: PlanKey, operands: list[Array], parameters: Mapping[str, An
         found = ", ".join(str(words.shape) for words in operands)
         raise GenericError(f"{plan.operation}: operands have the extents {found}; they must be equal", "invalid")
     shape = shapes.pop()
-    flat = [np.broadcast_to(words, shape).ravel() for words in operands]
+    flat = [(words if words.shape == shape else np.broadcast_to(words, shape)).ravel() for words in operands]
     words = _pointwise_words(plan, flat, parameters)
     return Answer(words.astype(_WORDS[plan.output], copy=False))
 

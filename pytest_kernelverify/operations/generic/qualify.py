@@ -51,11 +51,15 @@ _KNOWN: list[tuple[str, list[Array], Mapping[str, Any], str]] = [
         {},
         "00000000 00000002 00800000 3F800002 7FC00000 80000000",
     ),
+    # The last two quotients exceed a halfway point by less than 2**-13 of a place.
     (
         f"div(f32,f32)->f32 {_F32}",
-        [_row("3F800000 40000000 3F800000 00000001 00000000"), _row("40400000 40400000 41200000 40000000 00000000")],
+        [
+            _row("3F800000 40000000 3F800000 00000001 00000000 3FFBE63D 3F84E472"),
+            _row("40400000 40400000 41200000 40000000 00000000 3FF48C9B 3F811C0B"),
+        ],
         {},
-        "3EAAAAAB 3F2AAAAB 3DCCCCCD 00000000 7FC00000",
+        "3EAAAAAB 3F2AAAAB 3DCCCCCD 00000000 7FC00000 3F83D8DF 3F83C015",
     ),
     # fmod(5.3, 2), of huge by three, of a subnormal, with the sign of lhs, by infinity, by zero.
     (
@@ -67,11 +71,12 @@ _KNOWN: list[tuple[str, list[Array], Mapping[str, Any], str]] = [
         {},
         "3FC00000 40000000 00000003 BFC00000 C0B00000 7FC00000",
     ),
+    # Roots just below and just above a halfway point, of a subnormal, and rounded up.
     (
         f"sqrt(f32)->f32 {_F32}",
-        [_row("40000000 3F7FFFFF 3F800001 00000001 80000000 BF800000")],
+        [_row("40000000 3F7FFFFF 3F800001 3FD7F255 40438171 00000001 40A00000 80000000 BF800000")],
         {},
-        "3FB504F3 3F7FFFFF 3F800000 1A3504F3 80000000 7FC00000",
+        "3FB504F3 3F7FFFFF 3F800000 3FA6419F 3FDFB7A3 1A3504F3 400F1BBD 80000000 7FC00000",
     ),
     (f"rsqrt(f32)->f32 {_F32}", [_row("40800000 80000000 40400000")], {}, "3F000000 FF800000 3F13CD3A"),
     (
@@ -107,6 +112,26 @@ _KNOWN: list[tuple[str, list[Array], Mapping[str, Any], str]] = [
         [_row("3F800001 3F800000"), _column("3F800001 BF800002")],
         {},
         "28800000",
+    ),
+    # (1 + 2**-12)**2 - (1 + 2**-11) is 2**-24, which a product rounded before the sum has lost.
+    (
+        f"conv(f32,f32)->f32 {_F32} {_SEQUENTIAL}",
+        [_column("3F800800 BF801000")[None], _column("3F800800 3F800000")[None]],
+        {},
+        "00000000",
+    ),
+    (
+        f"conv(f32,f32)->f32 {_F32} acc=floating:f64",
+        [_column("3F800800 BF801000")[None], _column("3F800800 3F800000")[None]],
+        {},
+        "33800000",
+    ),
+    # 2**24 + 1 + 1 is 2**24 in this order and 2**24 + 2 in the other.
+    (
+        f"conv(f32,f32)->f32 {_F32} {_SEQUENTIAL}",
+        [_row("4B800000 3F800000 3F800000")[None], _row("3F800000 3F800000 3F800000")[None]],
+        {},
+        "4B800000",
     ),
     (
         f"conv(f32,f32)->f32 {_F32} {_SEQUENTIAL}",

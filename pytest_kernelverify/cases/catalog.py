@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 
 from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.cases.closed_forms import formula_cases
@@ -49,7 +49,7 @@ def cases_for(
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cases(
     plan: PlanKey | None, subject: str | None, verification_class: VerificationClass, seed: int
 ) -> tuple[Case, ...]:
@@ -70,7 +70,8 @@ def _builder(item: Item) -> tuple[Callable[[Item], None], bool]:
     cls = item.verification_class
     plan = item.plan
     if plan is None:
-        kind = SUBJECTS[item.subject].kind if item.subject in SUBJECTS else None
+        found = SUBJECTS.get(str(item.subject))
+        kind = found.kind if found is not None else None
         wanted = VerificationClass.BIT_EXACT if kind == "movement" else VerificationClass.STRUCTURAL
         if kind is not None and cls is wanted:
             return subject_cases, False
@@ -95,7 +96,7 @@ def _builder(item: Item) -> tuple[Callable[[Item], None], bool]:
     raise ValueError(f"plan {plan.text} has no {cls.value} cases")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _within(
     cases: tuple[Case, ...], layouts: str, error_channel: bool, subnormals: str, contraction: str, int_overflow: str
 ) -> tuple[Case, ...]:

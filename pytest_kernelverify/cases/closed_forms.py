@@ -16,7 +16,7 @@ from pytest_kernelverify.cases.values import Integers, cast_words
 from pytest_kernelverify.operations.plan import PlanKey
 from pytest_kernelverify.operations.table import output_extents
 
-__all__ = ["Formula", "formulas", "formula_cases"]
+__all__ = ["Formula", "formula_cases", "formulas"]
 
 _SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 127, 128, 257, 1000)
 _LAYOUTS = (*CORE_LAYOUTS, "hierarchical")
@@ -170,7 +170,8 @@ def _convolutions() -> Iterator[Formula]:
         batch, place = np.arange(2)[:, None, None], np.arange(places)[None, None, :]
         origin = filters // 2 * channels + filters % channels
         shifted = 1 + (batch * source[1] + origin) * length + place * stride + filters % window * dilation
-        yield Formula("delta", k, (distinct.ravel(), hit.astype(np.int64).ravel()), (source, weight), plain, shifted.ravel())
+        delta = (distinct.ravel(), hit.astype(np.int64).ravel())
+        yield Formula("delta", k, delta, (source, weight), plain, shifted.ravel())
 
         # Sum over channels and taps of (x + 2n + 1) * (tap + o + 1), with x = place * stride + tap * dilation.
         ramp = np.broadcast_to(x + 2 * n + 1, source).ravel()

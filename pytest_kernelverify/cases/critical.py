@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -17,11 +17,13 @@ from pytest_kernelverify.cases.values import (
     float_words,
     integers,
     real_words,
+    sparse_positions,
     whole_words,
 )
 
 __all__ = [
     "BEYOND_SIGNIFICAND",
+    "FLOAT_EXTREMES",
     "INFINITY",
     "INT_EXTREMES",
     "MAX",
@@ -35,7 +37,9 @@ __all__ = [
     "near_roots",
     "pair_extremes",
     "random_bits",
+    "small_integers",
     "wide",
+    "with_specials",
     "words",
 ]
 
@@ -57,17 +61,37 @@ SUBNORMALS = words(
 )  # fmt: skip
 # Integers that binary32 must round: ties to even both ways, their neighbours, and the ends.
 BEYOND_SIGNIFICAND: Integers = np.array(
-    [2**24 + 1, 2**24 + 3, -(2**24) - 1, 2**25 + 2, 2**25 + 6, 2**25 + 1, 2**25 + 3, 2**30 + 32, 2**30 + 96]
-    + [2**30 + 33, 2**30 + 31, -(2**30) - 32, INT_MAX, INT_MIN, INT_MAX - 64, INT_MAX - 63, INT_MIN + 1, 2**24 - 1],
+    [
+        2**24 + 1, 2**24 + 3, -(2**24) - 1, 2**25 + 2, 2**25 + 6, 2**25 + 1, 2**25 + 3, 2**30 + 32, 2**30 + 96,
+        2**30 + 33, 2**30 + 31, -(2**30) - 32, INT_MAX, INT_MIN, INT_MAX - 64, INT_MAX - 63, INT_MIN + 1, 2**24 - 1,
+    ],
     dtype=np.int64,
-)
+)  # fmt: skip
 INT_EXTREMES: Integers = np.array(
     [INT_MIN, INT_MAX, INT_MIN + 1, INT_MAX - 1, 2**24 + 1, 2**24, -(2**24) - 1, 256, -256, 65536, 0, -1, 1],
     dtype=np.int64,
 )
+FLOAT_EXTREMES = words(
+    MAX, SIGN | MAX, 0x00800000, 0x80800000, 0x7F7FFFFE, 0x7E800000, 0xFE7FFFFF, 0x4B7FFFFF, 0x4F000000, 0xCF000000
+)  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+def small_integers(seed: int, count: int, low: int = -9, high: int = 9) -> Integers:
+    """Small integers without zero, none equal to its predecessor."""
+    value = integers(seed, count, low, high)
+    value[1:][value[1:] == value[:-1]] += 1 if high < 9 else -1
+    return np.where(value == 0, 1 + np.arange(count) % 2, value)
+
+
+def with_specials(words: Words, special: Words) -> Words:
+    """The words with specials at the first, middle, last and tail positions."""
+    words = words.copy()
+    if words.size:
+        words[list(sparse_positions(words.size))] = special[:4]
+    return words
+
+
+@cache
 def crossed(count: int, *, subnormal: bool = False) -> tuple[Words, ...]:
     """Every combination of ``count`` special (or subnormal) words, one array an operand."""
     table = SUBNORMALS if subnormal else SPECIALS
@@ -108,7 +132,7 @@ def halfway_pairs(operation: str, seed: int, count: int) -> tuple[Integers, Word
     return dividend >> 25, whole_words(divisor.astype(np.int64))
 
 
-@lru_cache(maxsize=None)
+@cache
 def near_reciprocals(seed: int) -> Words:
     """64 words whose reciprocals come nearest to a midpoint, among 4096 drawn; and powers of two."""
     significand = integers(seed, 4096, 2**23, 2**24 - 1)
@@ -119,7 +143,7 @@ def near_reciprocals(seed: int) -> Words:
     return np.concatenate([whole_words(best), real_words([1.0, 2.0, -0.5, 2.0**126])])
 
 
-@lru_cache(maxsize=None)
+@cache
 def near_roots(seed: int) -> Words:
     """64 words whose square roots come nearest to a midpoint, among 4096 drawn; and squares with their neighbours."""
     half = integers(seed, 4096, 2**23, 2**24 - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -35,12 +35,13 @@ CORE_LAYOUTS = ("compact", "pitched", "offset", "transposed", "stride0", "multi"
 _ROWS = (3, 2, 5, 4, 7, 6, 2)
 
 
-@lru_cache(maxsize=None)
+@cache
 def factors(size: int) -> tuple[int, int] | None:
     """Two factors above 1, as unequal as they are near each other; None where the size has no such factors."""
     pairs = [(low, size // low) for low in range(2, int(size**0.5) + 1) if size % low == 0]
     unequal = [pair for pair in pairs if pair[0] != pair[1]]
-    return (unequal or pairs or [None])[-1]
+    found = unequal or pairs
+    return found[-1] if found else None
 
 
 def pointwise_extents(size: int, layout: str, turn: int) -> Extents:
@@ -81,7 +82,7 @@ def nested(extents: Extents, *, gap: int = 1, inner: int = 1, offset: int = 0) -
     for extent in reversed(extents):
         pair = factors(extent) if extent else None
         leaves = (extent,) if pair is None else pair
-        steps = []
+        steps: list[int] = []
         for leaf in reversed(leaves):
             steps.insert(0, running)
             running = running * max(leaf, 1) + gap

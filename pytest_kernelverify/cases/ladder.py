@@ -1,4 +1,4 @@
-"""Item: the cases of one plan and class as they gather; and the assignment of sizes, layouts and value kinds to rungs."""
+"""Item: the cases of one plan and class as they gather; and rungs: which size goes with which layout and values."""
 
 from __future__ import annotations
 

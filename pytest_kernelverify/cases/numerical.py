@@ -150,5 +150,6 @@ def _factors(kind: str, shape: Shape, seed: int) -> Words:
         place = np.arange(count) % shape.terms
         power = np.where(place < 40, integers(seed + 2, count, 1, 2), 0) * (1 - 2 * (place % 2))
         grid = grid + (power << 23)
-    words: Words = grid.astype(np.uint32)
-    return words | ((away >> np.uint64(32) & np.uint64(1)).astype(np.uint32) * np.uint32(SIGN))
+    signs = (away >> np.uint64(32) & np.uint64(1)).astype(np.uint32) * np.uint32(SIGN)
+    words: Words = grid.astype(np.uint32) | signs
+    return words

@@ -59,7 +59,7 @@ def pointwise_kinds(plan: PlanKey) -> tuple[str, ...]:
             ("i32", "bool"): ("small", "extremes", "wide"),
         }[dtypes[0], plan.output]
     if name == "select":
-        kinds = ("small", "all_true", "all_false", "extremes", "wide")
+        kinds: tuple[str, ...] = ("small", "all_true", "all_false", "extremes", "wide")
         return kinds if plan.output == "i32" else (*kinds, "specials", "subnormal")
     if "f32" not in dtypes and plan.compute != "f32":
         chosen = ("small", "extremes", "wide")

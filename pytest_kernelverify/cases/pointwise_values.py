@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
+from pytest_kernelverify.cases.choosing_values import clamp_values, select_values
 from pytest_kernelverify.cases.critical import (
     BEYOND_SIGNIFICAND,
+    FLOAT_EXTREMES,
     INFINITY,
     INT_EXTREMES,
     MAX,
@@ -21,7 +23,9 @@ from pytest_kernelverify.cases.critical import (
     near_reciprocals,
     near_roots,
     pair_extremes,
+    small_integers,
     wide,
+    with_specials,
     words,
 )
 from pytest_kernelverify.cases.values import (
@@ -36,7 +40,6 @@ from pytest_kernelverify.cases.values import (
     integers,
     real_words,
     scaled,
-    sparse_positions,
     tiled,
     whole_words,
 )
@@ -49,11 +52,11 @@ __all__ = ["payload"]
 def payload(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[Words]:
     """The words of each operand; one word for a scalar operand."""
     if plan.operation == "select":
-        result = _select(plan, kind, count, seed)
+        result = select_values(plan, kind, count, seed)
     elif plan.operation == "pow":
         result = _pow(plan, kind, count, seed, turn)
     elif plan.operation == "clamp":
-        result = _clamp(plan, kind, count, seed, turn)
+        result = clamp_values(plan, kind, count, seed, turn)
     elif len(plan.operands) == 1:
         result = [_unary(plan, kind, count, seed, turn)]
     elif plan.compute != "f32":
@@ -68,21 +71,6 @@ def payload(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[
     ]
 
 
-def _small(seed: int, count: int, low: int = -9, high: int = 9) -> Integers:
-    """Small integers without zero, none equal to its predecessor."""
-    value = integers(seed, count, low, high)
-    value[1:][value[1:] == value[:-1]] += 1 if high < 9 else -1
-    return np.where(value == 0, 1 + np.arange(count) % 2, value)
-
-
-def _with_specials(words: Words, special: Words) -> Words:
-    """The words with specials at the first, middle, last and tail positions."""
-    words = words.copy()
-    if words.size:
-        words[list(sparse_positions(words.size))] = special[:4]
-    return words
-
-
 # ---- one operand -----------------------------------------------------------------------------------------------------
 
 _HALVES = np.concatenate(
@@ -93,9 +81,6 @@ _HALVES = np.concatenate(
         words(0x401FFFFF, 0x40200001, 0xC01FFFFF),
     ]
 )
-_FLOAT_EXTREMES = words(
-    MAX, SIGN | MAX, 0x00800000, 0x80800000, 0x7F7FFFFE, 0x7E800000, 0xFE7FFFFF, 0x4B7FFFFF, 0x4F000000, 0xCF000000
-)  # fmt: skip
 _CASTABLE = words(0x4EFFFFFF, 0xCF000000, 0x4E800001, 0xCEFFFFFF, 0x4B000001, 0x4B7FFFFF, 0x00800000, 0x80800000, 0)
 
 
@@ -112,7 +97,7 @@ def _unary(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> Words:
         case "small" if name in ("cast", "logical_not") and plan.output == "bool":
             return whole_words(integers(seed, count, -1, 1))
         case "small":
-            return whole_words(_small(seed, count))
+            return whole_words(small_integers(seed, count))
         case "wide" if roots:
             return float_words(seed, count, -30, 30, signed=False)
         case "wide" if name in ("ceil", "floor", "round", "cast"):
@@ -130,7 +115,7 @@ def _unary(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> Words:
             return tiled(_HALVES, count, turn)
         case "specials":
             table = np.append(SPECIALS, NANS[2]).astype(np.uint32)
-            return _with_specials(tiled(table, count, turn), words(NAN, NANS[1], SIGN | INFINITY, INFINITY))
+            return with_specials(tiled(table, count, turn), words(NAN, NANS[1], SIGN | INFINITY, INFINITY))
         case "subnormal":
             table = SUBNORMALS
             if name == "recip":
@@ -144,7 +129,7 @@ def _unary(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> Words:
             return tiled(words(0x00800000, 0x80800000, 0x7E800000, 0xFE800000, 0x00800001, 0x7E7FFFFF), count, turn)
         case "extremes" if name == "leaky_relu":
             return tiled(words(MAX, SIGN | MAX, 0x00800000, 0xFF000000, 0xFF7FFFFE, 0xFEAAAAAB), count, turn)
-    return tiled(_FLOAT_EXTREMES, count, turn)
+    return tiled(FLOAT_EXTREMES, count, turn)
 
 
 def _unary_integer(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> Words:
@@ -168,7 +153,7 @@ def _float_pair(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> l
     dtypes = [operand.dtype for operand in plan.operands]
     integral = [dtype == "i32" for dtype in dtypes]
     if kind == "small":
-        return [cast_words(_small(seed + axis, count), dtype) for axis, dtype in enumerate(dtypes)]
+        return [cast_words(small_integers(seed + axis, count), dtype) for axis, dtype in enumerate(dtypes)]
     if kind == "wide":
         return [
             int_words(integers(seed + axis, count, -(2**30), 2**30)) if whole else wide(seed + axis, count)
@@ -204,12 +189,12 @@ def _float_pair(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> l
         step = (turn + np.arange(count)) // len(whole_table)
         floats = special[step % len(special)]
         if not subnormal:
-            floats = _with_specials(floats, words(NAN, NANS[1], INFINITY, SIGN | INFINITY))
+            floats = with_specials(floats, words(NAN, NANS[1], INFINITY, SIGN | INFINITY))
         return [whole_words_ if whole else floats for whole in integral]
     left, right = (tiled(table, count, turn) for table in crossed(2, subnormal=subnormal))
     if not subnormal:
-        left = _with_specials(left, words(NAN, 0x3F800000, NANS[1], INFINITY))
-        right = _with_specials(right, words(0x40000000, NANS[2], 0xBF800000, NAN))
+        left = with_specials(left, words(NAN, 0x3F800000, NANS[1], INFINITY))
+        right = with_specials(right, words(0x40000000, NANS[2], 0xBF800000, NAN))
     return [left, right]
 
 
@@ -256,7 +241,7 @@ def _scaled(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[
 
     if kind in ("small", "wide"):
         scalar = (real_words([3.0, -5.0, 0.75]) if kind == "small" else words(0x3F9E3779, 0xC0490FDB))[turn % 2]
-        values = _small(seed, count) if kind == "small" else integers(seed, count, -(2**30), 2**30)
+        values = small_integers(seed, count) if kind == "small" else integers(seed, count, -(2**30), 2**30)
         first = cast_words(values, plan.operands[0].dtype) if integral or kind == "small" else wide(seed, count)
         return [first, np.full(size, scalar, np.uint32)]
     if kind == "halfway":
@@ -276,7 +261,7 @@ def _scaled(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[
     scalar = {"specials": SIGN, "infinite": SIGN | INFINITY, "nan": NAN}[kind]
     if integral:
         return [int_words(tiled(np.array([3, -1, 0, 7, INT_MIN]), count, turn)), np.full(size, scalar, np.uint32)]
-    table = _with_specials(tensor(SPECIALS), words(NAN, NANS[1], SIGN | INFINITY, INFINITY))
+    table = with_specials(tensor(SPECIALS), words(NAN, NANS[1], SIGN | INFINITY, INFINITY))
     return [table, np.full(size, scalar, np.uint32)]
 
 
@@ -286,9 +271,11 @@ _INTEGER_EXTREMES: Mapping[str, list[tuple[int, int]]] = {
     "add": [*_SUMS, (-(2**30), -(2**30)), (2**24, 1), (-1, INT_MIN + 1)],
     "sub": [*((a, -b) for a, b in _SUMS), (-1, INT_MAX), (INT_MAX, INT_MAX), (-1, INT_MIN), (2**24 + 1, 2)],
     "mul": [*_PRODUCTS, (-1, INT_MAX), (4097, 4097), (32768, -65536), (715827882, 3)],
-    "pow": [(2, 30), (-2, 31), (46340, 2), (1290, 3), (-1290, 3), (INT_MIN, 1), (INT_MAX, 1), (0, 0), (INT_MIN, 0)]
-    + [(-1, INT_MAX), (-1, INT_MAX - 1), (1, INT_MAX), (0, INT_MAX), (3, 19), (-3, 19), (7, 11), (0, 5), (2, 0)],
-}
+    "pow": [
+        (2, 30), (-2, 31), (46340, 2), (1290, 3), (-1290, 3), (INT_MIN, 1), (INT_MAX, 1), (0, 0), (INT_MIN, 0),
+        (-1, INT_MAX), (-1, INT_MAX - 1), (1, INT_MAX), (0, INT_MAX), (3, 19), (-3, 19), (7, 11), (0, 5), (2, 0),
+    ],
+}  # fmt: skip
 _INTEGER_NEIGHBOURS = [
     (INT_MIN, INT_MAX), (INT_MAX, INT_MIN), (2**24, 2**24 + 1), (2**24 + 1, 2**24), (-1, 1), (1, -1),
     (INT_MIN, INT_MIN + 1), (INT_MAX, INT_MAX - 1), (INT_MIN, 1), (1, INT_MIN), (0, INT_MIN), (INT_MAX, -1),
@@ -305,12 +292,12 @@ def _integer_pair(plan: PlanKey, kind: str, count: int, seed: int, turn: int) ->
     if plan.operands[1].role is OperandRole.SCALAR:
         scalar = {"small": (3, -5, 7), "wide": (-4099, 2053, 3001), "extremes": (-1, 1, 32767)}[kind][turn % 3]
         reach = {"small": 9, "wide": 2**18, "extremes": 65536 if scalar == 32767 else INT_MAX}[kind]
-        first = _small(seed, count) if kind == "small" else integers(seed, count, -reach, reach)
+        first = small_integers(seed, count) if kind == "small" else integers(seed, count, -reach, reach)
         if kind == "extremes":
             first[: min(2, count)] = [reach, -reach][: min(2, count)]
         return [int_words(first), int_words(np.full(max(count, 1), scalar))]
     if kind == "small":
-        return [int_words(_small(seed + axis, count)) for axis in (0, 1)]
+        return [int_words(small_integers(seed + axis, count)) for axis in (0, 1)]
     if kind == "ties":
         first = integers(seed, count, INT_MIN + 2, INT_MAX - 2)
         return [int_words(first), int_words(first + below(seed + 1, count, 3) - 1)]
@@ -334,97 +321,6 @@ def _pow(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[Wor
             base[: min(3, count)] = [reach, -reach, -2 if exponent == 31 else 0][: min(3, count)]
         return [int_words(base), int_words(np.full(max(count, 1), exponent))]
     if kind == "small":
-        return [int_words(_small(seed, count, -5, 5)), int_words(integers(seed + 1, count, 0, 6))]
+        return [int_words(small_integers(seed, count, -5, 5)), int_words(integers(seed + 1, count, 0, 6))]
     # Any base with any exponent of at most 4 stays in range: what a stride of 0 needs.
     return [int_words(integers(seed, count, -215, 215)), int_words(integers(seed + 1, count, 0, 4))]
-
-
-# ---- three operands --------------------------------------------------------------------------------------------------
-
-
-def _select(plan: PlanKey, kind: str, count: int, seed: int) -> list[Words]:
-    condition = below(seed, count, 2).astype(np.uint8)
-    if kind in ("all_true", "all_false"):
-        condition[:] = kind == "all_true"
-    dtype = plan.output
-    if kind in ("small", "all_true", "all_false"):
-        branches = [cast_words(_small(seed + 1 + axis, count), dtype) for axis in (0, 1)]
-    elif kind == "extremes":
-        table = INT_EXTREMES if dtype == "i32" else _FLOAT_EXTREMES
-        branches = [tiled(int_words(table) if dtype == "i32" else table, count, shift) for shift in (0, 3)]
-    elif kind in ("specials", "subnormal"):
-        table = SUBNORMALS if kind == "subnormal" else np.concatenate([words(*NANS), SPECIALS])
-        branches = [tiled(table, count, shift) for shift in (0, 2)]
-        if kind == "specials":
-            branches = [
-                _with_specials(branch, words(*(NANS[axis:] + NANS)[:4])) for axis, branch in enumerate(branches)
-            ]
-    elif dtype == "i32":
-        branches = [int_words(integers(seed + 1 + axis, count, INT_MIN, INT_MAX)) for axis in (0, 1)]
-    else:
-        branches = [wide(seed + 1 + axis, count) for axis in (0, 1)]
-    return [condition, *branches]
-
-
-def _clamp(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[Words]:
-    """x, lo and hi with lo <= hi; small and wide keep lo below 0 below hi, so that any lo may meet any hi."""
-    whole = plan.output == "i32"
-    scalars = [operand.role is OperandRole.SCALAR for operand in plan.operands]
-    encode: Callable[[Integers], Words] = int_words if whole else whole_words
-    size = max(count, 1)
-    if kind == "small":
-        bounds = [encode(integers(seed + 1, size, -8, -1)), encode(integers(seed + 2, size, 1, 8))]
-        return [encode(integers(seed, count, -12, 12)), *bounds]
-    if kind == "wide":
-        if whole:
-            low, high = integers(seed + 1, size, -(2**30), -1), integers(seed + 2, size, 1, 2**30)
-            return [int_words(integers(seed, count, INT_MIN, INT_MAX)), int_words(low), int_words(high)]
-        low_words = float_words(seed + 1, size, -4, 4, signed=False) | np.uint32(SIGN)
-        return [float_words(seed, count, -6, 6), low_words, float_words(seed + 2, size, -4, 4, signed=False)]
-    if kind == "ties":
-        return _clamp_ties(whole, scalars, count, seed, turn)
-    if kind == "extremes":
-        if whole:
-            low, high = tiled(np.array([INT_MIN, -1, INT_MAX, INT_MIN, 0]), size, turn), INT_MAX
-            return [int_words(tiled(INT_EXTREMES, count, turn)), int_words(low), int_words(np.full(size, high))]
-        x = tiled(np.append(_FLOAT_EXTREMES, words(INFINITY, SIGN | INFINITY)), count, turn)
-        return [x, np.full(size, SIGN | 0x7F7FFFFE, np.uint32), np.full(size, 0x7F7FFFFE, np.uint32)]
-    if kind == "infinite":
-        x = tiled(SPECIALS, count, turn)
-        return [x, np.full(size, SIGN | INFINITY, np.uint32), np.full(size, 0x40000000, np.uint32)]
-    if kind == "nan":
-        x = tiled(SPECIALS, count, turn)
-        bounds = [np.full(size, NAN, np.uint32), np.full(size, 0x40000000, np.uint32)]
-        return [x, *(bounds if scalars[1] and (turn % 2 or not scalars[2]) else bounds[::-1])]
-    if kind == "subnormal":
-        x = tiled(SUBNORMALS, count, turn)
-        low_table, high_table = words(SIGN | 1, 1, 0x80400000, 0), words(0x007FFFFF, 3, 0x00400000, 1)
-        if scalars[1] or scalars[2]:
-            return [x, np.full(size, SIGN | 2, np.uint32), np.full(size, 0x00400001, np.uint32)]
-        return [x, *(tiled(table, count, turn // 2) for table in (low_table, high_table))]
-    return _clamp_specials(scalars, count, size, turn)
-
-
-def _clamp_ties(whole: bool, scalars: list[bool], count: int, seed: int, turn: int) -> list[Words]:
-    """x on a bound or next to it, lo equal to hi, and zeros of either sign against each other."""
-    size = max(count, 1)
-    if whole:
-        low, high = (np.full(size, 7), np.full(size, 9)) if any(scalars) else (7 + below(seed, size, 3), None)
-        high = np.full(size, 9) if high is None else high
-        return [int_words(6 + below(seed + 1, count, 5)), int_words(low), int_words(high)]
-    zero_low, zero_high = words(0, SIGN, SIGN, 0x3F800000), words(0x3F800000, 0x3F800000, 0, 0x3F800000)
-    x = tiled(words(SIGN, 0, 0x3F800000, 0x3F7FFFFF, 0x3F800001, SIGN | 1 << 23), count, turn)
-    if any(scalars):
-        return [x, np.full(size, 0 if turn % 2 else SIGN, np.uint32), np.full(size, 0x3F800000, np.uint32)]
-    step = np.arange(count) // 6
-    return [x, zero_low[step % 4], zero_high[step % 4]]
-
-
-def _clamp_specials(scalars: list[bool], count: int, size: int, turn: int) -> list[Words]:
-    x = tiled(SPECIALS, count, turn)
-    low_table, high_table = words(SIGN, NAN, SIGN | INFINITY, 0xC0000000), words(0x40000000, INFINITY, NANS[1], 0)
-    step = np.arange(size) // len(SPECIALS)
-    low = np.full(size, SIGN, np.uint32) if scalars[1] else low_table[step % 4]
-    high = np.full(size, 0x40000000, np.uint32) if scalars[2] else high_table[step // 4 % 4]
-    x = _with_specials(x, words(NAN, NANS[1], INFINITY, SIGN | INFINITY))
-    return [x, low, high]

@@ -45,7 +45,7 @@ def row_cases(item: Item) -> None:
     reduces = plan.operation.startswith(("reduce", "arg"))
     kinds = row_kinds(plan)
     core: Mapping[str, Sequence[int]] = {
-        kind: _ANY if kind == "small" else (5, 7, 8) if kind == "wide" else _ROWS + (65, 63, 32)
+        kind: _ANY if kind == "small" else (5, 7, 8) if kind == "wide" else (*_ROWS, 65, 63, 32)
         for kind in kinds
         if kind != "subnormal"
     }

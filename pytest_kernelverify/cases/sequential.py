@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from pytest_kernelverify.cases.critical import MAX, SIGN, words
@@ -101,7 +99,8 @@ def _sequence(kind: str, rows: int, size: int, seed: int) -> Words:
     if kind in _CYCLES:
         cycle = real_words(_CYCLES[kind])
         start = (np.arange(rows) // 2 * 3)[:, None] if kind == "cancellation" else np.zeros((rows, 1), np.int64)
-        return cycle[(np.arange(size)[None, :] + start) % len(cycle)] ^ signs
+        terms: Words = cycle[(np.arange(size)[None, :] + start) % len(cycle)] ^ signs
+        return terms
     if kind == "extremes":
         # Infinite in this order, finite in others; at the overflow threshold, on its tie and past it.
         lines = (
@@ -147,10 +146,10 @@ def _factors(kind: str, rows: int, size: int, seed: int) -> Words:
             grid[row, :stop] = lines[row % 4][:stop]
     elif kind == "subnormal":
         # Through the subnormals and back: what they round away stays lost, what is flushed becomes zero.
-        lines = words(0x1D800001, 0x19800003, 0x40400001, 0x7B000000)
+        factors = words(0x1D800001, 0x19800003, 0x40400001)
         for row in range(rows):
             stop = min(size, 4)
-            grid[row, :stop] = np.roll(lines[:3], row)[:stop] if stop < 4 else (*np.roll(lines[:3], row), lines[3])
+            grid[row, :stop] = np.append(np.roll(factors, row), np.uint32(0x7B000000))[:stop]
     return grid
 
 

@@ -45,7 +45,8 @@ _CANCELLING = (2**24, 1, 2 - 2**24)
 def exact_terms(plan: PlanKey, kind: str, shape: Shape, seed: int, turn: int) -> list[Words]:
     """The words of each operand for a value kind of the structural class."""
     if plan.operation == "reduce_prod":
-        return [_factors(kind, *shape.operands[0], seed)]
+        rows, size = shape.operands[0]
+        return [_factors(kind, rows, size, seed)]
     dtypes = [operand.dtype for operand in plan.operands]
     if plan.operation == "scatter_add":
         return _scattered(kind, shape, seed)
@@ -197,9 +198,9 @@ def _multiplied(kind: str, shape: Shape, dtypes: Sequence[str], seed: int, turn:
     need = "i32" if kind == "conversion" else "f32"
     eligible = [axis for axis in (0, 1) if kind == "fours" or dtypes[axis] == need]
     axis = eligible[turn % len(eligible)]
-    lines = (rows, batch * columns)
-    pattern = _summed(kind, lines[axis], size, dtypes[axis], seed)
-    other = np.ones((lines[1 - axis], size), dtype=np.int64)
+    heights = (rows, batch * columns)
+    pattern = _summed(kind, heights[axis], size, dtypes[axis], seed)
+    other = np.ones((heights[1 - axis], size), dtype=np.int64)
     if kind in ("extremes", "cancellation"):
         other *= np.array([1, -1, 2])[np.arange(len(other)) % 3][:, None]
     if kind == "specials":
@@ -281,10 +282,12 @@ def _scattered(kind: str, shape: Shape, seed: int) -> list[Words]:
         updates = updates * np.where((digit >= 1) & (digit < DIGITS), 4 ** np.clip(digit, 0, DIGITS - 1), 0)
     elif kind == "cancellation":
         updates = updates * np.array(_CANCELLING)[nth % 3][:, None]
-    words_ = [whole_words(base), whole_words(updates)]
+    words_: list[Words] = [whole_words(base), whole_words(updates)]
     if kind == "subnormal":
-        small = integers(seed + 2, size * width, 1, 2**18).reshape(size, width)
-        words_ = [(grid | (SIGN * (columns < 0))[None, :]).astype(np.uint32) for grid in (abs(base), small)]
+        # The word of k * 2**-149 is k.
+        sign = np.where(columns < 0, np.uint32(SIGN), np.uint32(0))[None, :]
+        grids = (np.abs(base), integers(seed + 2, size * width, 1, 2**18).reshape(size, width))
+        words_ = [grid.astype(np.uint32) | sign for grid in grids]
     elif kind == "extremes":
         sign = np.where(columns < 0, np.uint32(SIGN), np.uint32(0))[None, :]
         even = np.uint32((120 + 127) << 23)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _steps(count: int) -> npt.NDArray[np.uint64]:
     return np.arange(1, count + 1, dtype=np.uint64) * _GAMMA
 
@@ -93,7 +93,8 @@ def real_words(values: Any) -> Words:
 def cast_words(values: Any, dtype: str) -> Words:
     """Words of integers in a dtype that holds them exactly."""
     if dtype == "bool":
-        return (np.asarray(values) != 0).astype(np.uint8)
+        truths: Words = (np.asarray(values) != 0).astype(np.uint8)
+        return truths
     return whole_words(values) if dtype == "f32" else int_words(values)
 
 
@@ -104,7 +105,8 @@ def scaled(words: Words, power: Any) -> Words:
 
 def tiled(table: Words, count: int, start: int = 0) -> Words:
     """The table's entries in turn, from ``start`` on, until ``count`` are taken."""
-    return table[(np.arange(count) + start) % len(table)]
+    result: Words = table[(np.arange(count) + start) % len(table)]
+    return result
 
 
 def sparse_positions(count: int) -> tuple[int, int, int, int]:

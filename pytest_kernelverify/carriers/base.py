@@ -64,7 +64,7 @@ class Carrier(Protocol):
         """What was compiled from what for this kernel."""
 
     def allocate(self, words: npt.NDArray[Any]) -> Any:
-        """A parent buffer holding these words (uint32 or uint8), bit for bit."""
+        """A parent buffer of its own holding these words (uint32 or uint8), bit for bit; the array is not kept."""
 
     def fetch(self, memory: Any) -> npt.NDArray[Any]:
         """The words of a parent buffer, bit for bit."""

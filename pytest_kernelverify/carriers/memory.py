@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from pytest_kernelverify.numerics.layout import Layout
 
-__all__ = ["GUARD", "GuardedParent", "WORD_DTYPES", "poisons"]
+__all__ = ["GUARD", "WORD_DTYPES", "GuardedParent", "poisons"]
 
 Words = npt.NDArray[Any]
 
@@ -33,43 +34,46 @@ def poisons(operation: str, *, descending: bool = False) -> tuple[dict[str, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GuardedParent:
-    """A parent buffer for one layout: which of its elements the view owns, and how to fill and check it."""
+    """A parent buffer for one layout: which of its elements the view owns, and how to fill and check it.
+
+    ``own`` selects the view's elements in logical order: a slice where they are evenly spaced, else their indices.
+    """
 
     dtype: str
     layout: Layout
-    offsets: npt.NDArray[np.int64]
+    own: slice | npt.NDArray[np.int64]
     length: int
 
-    @classmethod
-    def around(cls, dtype: str, layout: Layout) -> GuardedParent:
+    @staticmethod
+    def around(dtype: str, layout: Layout) -> GuardedParent:
         """A parent with guard bands around the layout's span; ``layout`` becomes relative to the parent."""
-        shifted = Layout(layout.shape, layout.stride, layout.offset + GUARD)
-        return cls(dtype, shifted, shifted.offsets(), shifted.span + GUARD)
+        return _around(dtype, layout)
 
     def filled(self, poison: int, words: Words | None = None) -> Words:
         """The parent's words: poison everywhere, and the view's own elements where words are given."""
-        parent = np.full(self.length, poison, dtype=WORD_DTYPES[self.dtype])
+        parent = np.empty(self.length, dtype=WORD_DTYPES[self.dtype])
+        parent.fill(poison)
         if words is not None:
-            parent[self.offsets] = words
+            parent[self.own] = words
         return parent
 
     def read(self, parent: Words) -> Words:
-        """The view's elements in logical order."""
-        result: Words = parent[self.offsets]
-        return result
+        """A copy of the view's elements in logical order."""
+        result: Words = parent[self.own]
+        return result.copy() if isinstance(self.own, slice) else result
 
     def outside_change(self, before: Words, after: Words) -> int | None:
         """The first parent index outside the view whose word changed, or None."""
         changed = before != after
         if not changed.any():
             return None
-        changed[self.offsets] = False
+        changed[self.own] = False
         index = int(changed.argmax())
         return index if changed[index] else None
 
     def inside_change(self, before: Words, after: Words) -> int | None:
         """The first logical index of the view whose word changed, or None."""
-        changed = self.read(before) != self.read(after)
+        changed = before[self.own] != after[self.own]
         return int(changed.argmax()) if changed.any() else None
 
     def place(self, index: int) -> str:
@@ -80,3 +84,19 @@ class GuardedParent:
         if index >= end:
             return f"{index - end + 1} element(s) past its end"
         return f"in a gap, {index - start} element(s) after its start"
+
+
+@lru_cache(maxsize=8192)
+def _around(dtype: str, layout: Layout) -> GuardedParent:
+    shifted = Layout(layout.shape, layout.stride, layout.offset + GUARD)
+    return GuardedParent(dtype, shifted, _selection(shifted.offsets()), shifted.span + GUARD)
+
+
+def _selection(offsets: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:
+    """The same elements as a slice where they are evenly spaced and ascending: indexing is then far cheaper."""
+    steps = np.diff(offsets)
+    step = int(steps[0]) if steps.size else 1
+    if offsets.size and step > 0 and (steps == step).all():
+        return slice(int(offsets[0]), int(offsets[-1]) + 1, step)
+    offsets.flags.writeable = False
+    return offsets

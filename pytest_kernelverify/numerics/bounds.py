@@ -11,10 +11,10 @@ import numpy as np
 
 __all__ = [
     "UNIT_ROUNDOFF",
-    "envelope_coefficients",
     "float_above",
     "gamma",
     "gamma_bound",
+    "integer_envelope",
     "product_envelope",
     "sum_envelope",
 ]
@@ -88,7 +88,7 @@ def gamma_bound(unit_roundoff: Any, terms: Any, sum_absolute_terms: Any) -> floa
 
 
 @lru_cache(maxsize=4096)
-def envelope_coefficients(roundings: int, accumulator: str, paths: int, flushed: bool) -> tuple[int, int, int, int]:
+def _coefficients(roundings: int, accumulator: str, paths: int, flushed: bool) -> tuple[int, int, int, int]:
     """Integers (a, b, c, d): the envelope is (a*magnitude + b*|exact| + c) / d."""
     if accumulator not in UNIT_ROUNDOFF:
         raise ValueError(f"accumulator {accumulator!r} is unknown; use one of {', '.join(UNIT_ROUNDOFF)}")
@@ -114,7 +114,7 @@ def sum_envelope(
     u_out*(|exact| + gamma_K(u_acc)*S); all of it ``paths`` times; then half the smallest subnormal, or the smallest
     normal where subnormals may be ``flushed``.
     """
-    a, b, c, d = envelope_coefficients(terms, accumulator, paths, flushed)
+    a, b, c, d = _coefficients(terms, accumulator, paths, flushed)
     low = max(magnitude.denominator, exact.denominator)  # sums of binary32 terms: powers of two, which divide
     if low % magnitude.denominator or low % exact.denominator:
         low = magnitude.denominator * exact.denominator
@@ -122,6 +122,27 @@ def sum_envelope(
     if b:
         total += b * abs(exact.numerator) * (low // exact.denominator)
     return Fraction(total, d * low)
+
+
+_PRECISION = {name: u.denominator.bit_length() - 1 for name, u in UNIT_ROUNDOFF.items()}
+
+
+def integer_envelope(
+    exact: int, magnitude: int, terms: int, *, accumulator: str, paths: int, floor: int
+) -> tuple[int, int]:
+    """:func:`sum_envelope` as (numerator, denominator) for a judge that counts in one fixed power of two.
+
+    ``exact``, ``magnitude`` and ``floor``, the least error always granted, are integers in that unit, as is the result.
+    """
+    precision = _PRECISION[accumulator]
+    rest = (1 << precision) - terms  # gamma is terms / rest
+    if rest <= 0:
+        raise ValueError(f"{terms} terms in {accumulator} have no gamma bound: K*u must be below 1")
+    if precision <= _PRECISION["f32"]:
+        return paths * terms * magnitude + floor * rest, rest
+    shift = _PRECISION["f32"]  # the output is rounded once more, by a relative 2**-24
+    relative = (terms * magnitude << shift) + terms * magnitude + rest * abs(exact)
+    return paths * relative + (floor * rest << shift), rest << shift
 
 
 def product_envelope(exact: Fraction, terms: int, *, accumulator: str, paths: int, flushed: bool = False) -> Fraction:

@@ -86,8 +86,8 @@ def _run_once(
             for parent, operand in zip(parents, case.operands, strict=True)
         ]
         output_before = output.filled(poison[case.output_dtype]) if case.alias is None else before[case.alias]
-        memory = [carrier.allocate(words.copy()) for words in before]
-        target = carrier.allocate(output_before.copy()) if case.alias is None else memory[case.alias]
+        memory = [carrier.allocate(words) for words in before]
+        target = carrier.allocate(output_before) if case.alias is None else memory[case.alias]
         views = [View(place, parent.dtype, parent.layout) for place, parent in zip(memory, parents, strict=True)]
         try:
             carrier.launch(kernel, plan, views, View(target, case.output_dtype, output.layout), case.parameters)
@@ -120,7 +120,7 @@ def _violation(
     kind: str | None,
 ) -> str | None:
     for number, (parent, old, new) in enumerate(zip(parents, before, after, strict=True)):
-        if number == case.alias:
+        if number == case.alias or new.tobytes() == old.tobytes():
             continue
         index = parent.outside_change(old, new)
         if index is not None:
@@ -151,14 +151,14 @@ def _agree(
         return CaseRun(violation=f"two runs with two poisons gave {what[0]} and {what[1]}")
     if first.words is None or second.words is None:
         return first
+    if first.words.tobytes() == second.words.tobytes():
+        return first  # an unwritten element would hold two different poisons
     if case.alias is None:
         stale = (first.words == pair[0][case.output_dtype]) & (second.words == pair[1][case.output_dtype])
         if stale.any():
             where = coordinate(int(stale.argmax()), output)
             count = int(np.count_nonzero(stale))
             return CaseRun(words=first.words, violation=f"{count} output element(s) unwritten, the first at {where}")
-    if np.array_equal(first.words, second.words):
-        return first
     if facts.repeatability == "unspecified":
         return CaseRun(words=first.words, other_words=second.words)
     where = coordinate(int((first.words != second.words).argmax()), output)

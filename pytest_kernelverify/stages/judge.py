@@ -34,8 +34,8 @@ __all__ = [
 Words = npt.NDArray[Any]
 
 CANONICAL_NAN = 0x7FC00000
-LEAST_EXPONENT = -149
-"""Every finite binary32 value is an integer times 2 to this power."""
+LEAST_EXPONENT = -150
+"""Every finite binary32 value, and half the smallest subnormal, is an integer times 2 to this power."""
 _NOTHING_MEASURED = Deviations(None, None, None)
 
 
@@ -97,7 +97,7 @@ def outside(words: Words, envelope: Envelope) -> tuple[list[int], int | None, fl
 
     The decision is exact. A NaN or an infinity is outside, and the first one is the worst; of nothing None is.
     """
-    shift = LEAST_EXPONENT - envelope.exponent
+    shift = -149 - envelope.exponent
     wrong = []
     worst, ratio = None, -1.0
     for index, word, exact, bound, denominator in zip(

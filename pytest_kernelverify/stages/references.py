@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_kernelverify.cases.case import Case
-from pytest_kernelverify.numerics.bounds import envelope_coefficients
+from pytest_kernelverify.numerics.bounds import integer_envelope
 from pytest_kernelverify.operations.generic import Answer, GenericError, evaluate
 from pytest_kernelverify.operations.generic.qualify import qualify
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
@@ -58,16 +58,24 @@ class References:
         assert answer.scaled is not None
         assert answer.magnitudes is not None
         exponent = min(answer.exponent, LEAST_EXPONENT)
-        lift, quantum = answer.exponent - exponent, -exponent
+        lift = answer.exponent - exponent
+        # Half the smallest subnormal, or the smallest normal.
+        floor = 1 << (-126 if flushed else -150) - exponent
         # A product of K factors rounds K - 1 times, and its magnitude is that of the product.
         fewer = 1 if case.operation == "reduce_prod" else 0
-        exact, bounds, denominators = [], [], []
-        for value, magnitude, terms in zip(answer.scaled, answer.magnitudes, answer.terms, strict=True):
-            a, b, c, d = envelope_coefficients(max(terms - fewer, 0), accumulator, paths, flushed)
-            exact.append(value << lift)
-            bounds.append((a * magnitude + b * abs(value) << lift) + (c << quantum))
-            denominators.append(d)
-        return Envelope(tuple(exact), tuple(bounds), tuple(denominators), exponent)
+        exact = tuple(value << lift for value in answer.scaled)
+        found = [
+            integer_envelope(
+                value,
+                magnitude << lift,
+                max(terms - fewer, 0),
+                accumulator=accumulator,
+                paths=paths,
+                floor=floor,
+            )
+            for value, magnitude, terms in zip(exact, answer.magnitudes, answer.terms, strict=True)
+        ]
+        return Envelope(exact, tuple(bound for bound, _ in found), tuple(part for _, part in found), exponent)
 
     def _answer(self, case: Case) -> Answer | GenericError:
         answer = self._answers.get(case.case_id)

@@ -51,7 +51,7 @@ class FakeCarrier:
 
     def allocate(self, words: Any) -> Any:
         self.calls.append("allocate")
-        return words
+        return words.copy()
 
     def fetch(self, memory: Any) -> Any:
         self.calls.append("fetch")

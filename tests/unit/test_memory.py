@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +22,13 @@ LAYOUTS = {
     "rank 0": Layout((), ()),
     "empty": Layout.compact((0, 3)),
 }
+
+
+def places(parent: GuardedParent) -> Any:
+    """The parent index of each logical element."""
+    return np.arange(parent.length)[parent.own]
+
+
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
@@ -28,18 +37,32 @@ def test_a_parent_has_a_guard_band_on_both_sides_of_the_span(layout: Layout) -> 
     parent = GuardedParent.around("f32", layout)
     assert parent.layout.offset == layout.offset + GUARD
     assert parent.length == layout.span + 2 * GUARD
-    assert np.array_equal(parent.offsets, layout.offsets() + GUARD)
-    if parent.offsets.size:
-        assert parent.offsets.min() >= GUARD
-        assert parent.offsets.max() < parent.length - GUARD
+    assert np.array_equal(places(parent), layout.offsets() + GUARD)
+    if layout.size:
+        assert places(parent).min() >= GUARD
+        assert places(parent).max() < parent.length - GUARD
+
+
+def test_evenly_spaced_elements_are_selected_by_a_slice_and_others_by_their_indices() -> None:
+    sliced = {name for name, layout in LAYOUTS.items() if isinstance(GuardedParent.around("f32", layout).own, slice)}
+    assert sliced == {"compact", "offset", "rank 0"}
+    assert GuardedParent.around("f32", Layout((4,), (3,))).own == slice(GUARD, GUARD + 10, 3)
+
+
+@every_layout
+def test_what_is_read_is_a_copy(layout: Layout) -> None:
+    parent = GuardedParent.around("f32", layout)
+    buffer = parent.filled(1)
+    parent.read(buffer)[:] = 9
+    assert set(buffer.tolist()) == {1}
 
 
 @every_layout
 def test_everything_but_the_views_own_elements_holds_poison(layout: Layout) -> None:
     parent = GuardedParent.around("i32", layout)
     filled = parent.filled(7, np.full(layout.size, 1, dtype=np.uint32))
-    assert set(filled[parent.offsets].tolist()) <= {1}
-    filled[parent.offsets] = 7
+    assert set(filled[places(parent)].tolist()) <= {1}
+    filled[places(parent)] = 7
     assert set(filled.tolist()) == {7}
 
 
@@ -67,7 +90,7 @@ def test_each_changed_element_is_seen_inside_or_outside_and_never_both(layout: L
     index = data.draw(st.integers(0, parent.length - 1))
     after = before.copy()
     after[index] ^= 1
-    own = np.flatnonzero(parent.offsets == index)
+    own = np.flatnonzero(places(parent) == index)
     if own.size:
         assert parent.outside_change(before, after) is None
         assert parent.inside_change(before, after) == own[0]
@@ -80,7 +103,7 @@ def test_a_change_inside_does_not_hide_one_outside() -> None:
     parent = GuardedParent.around("f32", LAYOUTS["pitched"])
     before = parent.filled(0)
     after = before.copy()
-    after[parent.offsets[0]] = 1
+    after[places(parent)[0]] = 1
     after[-1] = 1
     assert parent.outside_change(before, after) == parent.length - 1
 

@@ -53,12 +53,14 @@ def main() -> None:
     numpy_f64 = median_ms(lambda: wide_lhs @ wide_rhs)
     numpy_sum = median_ms(lambda: lhs.sum(axis=-1))
     matmul = f"matmul {SIZE}^3"
+    product = "matmul(f32,f32)->f32 compute=f32 acc=floating"
+    total = "reduce_sum(f32)->f32 compute=f32 acc=floating"
     rows = [
-        (matmul + ", Float32 accumulator", "matmul(f32,f32)->f32 compute=f32 acc=floating:f32", "float32", numpy_f32, 15),
-        (matmul + ", Float64 accumulator", "matmul(f32,f32)->f32 compute=f32 acc=floating:f64", "float32", numpy_f32, 15),
-        (matmul + ", Float64 accumulator", "matmul(f32,f32)->f32 compute=f32 acc=floating:f64", "float64", numpy_f64, 15),
-        (f"reduce_sum {SIZE}^2, Float32", "reduce_sum(f32)->f32 compute=f32 acc=floating:f32", "float32", numpy_sum, 5),
-        (f"reduce_sum {SIZE}^2, Float64", "reduce_sum(f32)->f32 compute=f32 acc=floating:f64", "float32", numpy_sum, None),
+        (f"{matmul}, Float32 accumulator", f"{product}:f32", "float32", numpy_f32, 15),
+        (f"{matmul}, Float64 accumulator", f"{product}:f64", "float32", numpy_f32, 15),
+        (f"{matmul}, Float64 accumulator", f"{product}:f64", "float64", numpy_f64, 15),
+        (f"reduce_sum {SIZE}^2, Float32", f"{total}:f32", "float32", numpy_sum, 5),
+        (f"reduce_sum {SIZE}^2, Float64", f"{total}:f64", "float32", numpy_sum, None),
     ]
     own: dict[str, float] = {}
     print(f"{'kernel':34} {'ms':>9}  {'NumPy dtype':11} {'ms':>9} {'ratio':>6}  goal")

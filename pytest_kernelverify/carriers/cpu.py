@@ -167,11 +167,7 @@ def _check_state(library: Library, where: str) -> None:
     state = library.lib.kv_get_float_state()
     if not (state.rounding or state.flush_results or state.flush_operands):
         return
-    flushed = [
-        what
-        for what, on in (("results", state.flush_results), ("operands", state.flush_operands))
-        if on
-    ]
+    flushed = [what for what, on in (("results", state.flush_results), ("operands", state.flush_operands)) if on]
     found = f"rounding is {_ROUNDINGS[state.rounding]}, subnormal " + (
         f"{' and '.join(flushed)} are flushed to zero" if flushed else "numbers are preserved"
     )

@@ -31,18 +31,18 @@ def plant(folder: Path) -> None:
 
 
 def main(folder: Path) -> int:
+    copy = folder / "checkout"
+    copy.mkdir(parents=True)
     for part in PARTS:
-        source, copy = CHECKOUT / part, folder / part
-        if source.is_dir():
-            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+        if (CHECKOUT / part).is_dir():
+            shutil.copytree(CHECKOUT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         else:
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, copy)
-    plant(folder)
+            shutil.copy(CHECKOUT / part, copy / part)
+    plant(copy)
     subprocess.run([sys.executable, "-m", "venv", str(folder / ".venv")], check=True)
     binaries = folder / ".venv" / "bin"
-    constraints = str(folder / "constraints.txt")
-    subprocess.run([str(binaries / "pip"), "install", "-q", "-c", constraints, str(folder)], check=True)
+    install = [str(binaries / "pip"), "install", "-q", "-c", str(copy / "constraints.txt"), str(copy)]
+    subprocess.run(install, check=True)
     command = [str(binaries / "pytest"), "--kv-target=cpu-compiled", "-k", "reduce_sum", "-q"]
     return subprocess.run(command, cwd=folder, check=False).returncode
 

@@ -16,7 +16,7 @@ from pytest_kernelverify.numerics.layout import Layout
 from pytest_kernelverify.numerics.payloads import word_hash
 from pytest_kernelverify.operations.plan import VerificationClass
 from pytest_kernelverify.running.run_case import CaseRun
-from pytest_kernelverify.stages.judge import Judgement
+from pytest_kernelverify.stages.judge import Judgement, canonical_nans
 
 __all__ = ["cases_of", "deferred_case", "make_record", "not_run", "requirements_of"]
 
@@ -129,7 +129,10 @@ def make_record(
 
 
 def _output_hash(case: Case, run: CaseRun | None) -> str | None:
-    return word_hash(run.words) if run is not None and run.words is not None else None
+    if run is None or run.words is None:
+        return None
+    moved = case.plan is None or case.verification_class is VerificationClass.BIT_EXACT
+    return word_hash(run.words if moved else canonical_nans(run.words, case.output_dtype))
 
 
 def not_run(case: Case, outcome: Outcome, reason: str) -> Judgement:

@@ -117,9 +117,9 @@ def _clamp_ties(whole: bool, scalars: list[bool], count: int, seed: int, turn: i
 
 def _clamp_specials(scalars: list[bool], count: int, size: int, turn: int) -> list[Words]:
     x = tiled(SPECIALS, count, turn)
-    low_table, high_table = words(SIGN, NAN, SIGN | INFINITY, 0xC0000000), words(0x40000000, INFINITY, NANS[1], 0)
+    low_table, high_table = words(SIGN, NAN, SIGN | INFINITY, 0xC0000000), words(0x40000000, INFINITY, NANS[1])
     step = np.arange(size) // len(SPECIALS)
     low = np.full(size, SIGN, np.uint32) if scalars[1] else low_table[step % 4]
-    high = np.full(size, 0x40000000, np.uint32) if scalars[2] else high_table[step // 4 % 4]
+    high = np.full(size, 0x40000000, np.uint32) if scalars[2] else high_table[step // 4 % 3]
     x = with_specials(x, words(NAN, NANS[1], INFINITY, SIGN | INFINITY))
     return [x, low, high]

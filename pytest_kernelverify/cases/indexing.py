@@ -9,7 +9,7 @@ import numpy as np
 from pytest_kernelverify.cases.critical import INT_EXTREMES, NANS, SPECIALS, SUBNORMALS, random_bits, wide, words
 from pytest_kernelverify.cases.geometry import SIZES
 from pytest_kernelverify.cases.ladder import Item, Payload, Rung, repeated, rungs
-from pytest_kernelverify.cases.values import Integers, Words, below, cast_words, int_words, integers, tiled
+from pytest_kernelverify.cases.values import Integers, Words, below, cast_words, int_words, integers, sparse_positions, tiled
 from pytest_kernelverify.operations.plan import PlanKey
 
 __all__ = ["indexing_cases", "indexing_kinds"]
@@ -28,7 +28,7 @@ def indexing_cases(item: Item) -> None:
     plan = item.plan
     assert plan is not None
     core: dict[str, Sequence[int]] = {
-        kind: _ANY if kind == "small" else (5, 7, 8) if kind in ("wide", "boundary", "collisions") else (9, 15, 16, 17)
+        kind: _ANY if kind == "small" else (5, 7, 8) if kind in ("wide", "boundary", "collisions") else (15, 31, 9, 16)
         for kind in indexing_kinds(plan)
         if kind != "subnormal"
     }
@@ -38,7 +38,7 @@ def indexing_cases(item: Item) -> None:
     _add(item, plan, Rung(8, "hierarchical", "small", item.turn), "small")
     if plan.output == "f32":
         _add(item, plan, Rung(15, "pitched", "subnormal", item.turn), "subnormal")
-    for rung, batch in repeated(ladder, 9):
+    for rung, batch in repeated(ladder, ("small", "wide", "boundary", "collisions")):
         _add(item, plan, rung, "small", batch)
 
 
@@ -47,12 +47,12 @@ def _add(item: Item, plan: PlanKey, rung: Rung, kind: str, batch: int | None = N
     count = 129 if kind == "many" else batch or (4 if rung.layout == "hierarchical" else (5, 3, 6, 2)[rung.turn % 4])
     width, seed = rung.size, item.seed_for(rung.name)
     index = _index(kind, count, height, seed)
-    table = _words(plan, kind, height * width, seed + 1, 0)
+    table = _words(plan, kind, height, width, seed + 1, 0)
     dtype = plan.output
     operands: list[Payload] = [(table, dtype, (height, width)), (int_words(index), "i32", (count,))]
     output = (count, width)
     if plan.operation == "scatter":
-        operands.append((_words(plan, kind, count * width, seed + 2, 2), dtype, (count, width)))
+        operands.append((_words(plan, kind, count, width, seed + 2, 2), dtype, (count, width)))
         output = (height, width)
     item.add(rung, operands, output)
 
@@ -70,7 +70,8 @@ def _index(kind: str, count: int, height: int, seed: int) -> Integers:
     return index
 
 
-def _words(plan: PlanKey, kind: str, count: int, seed: int, shift: int) -> Words:
+def _words(plan: PlanKey, kind: str, rows: int, width: int, seed: int, shift: int) -> Words:
+    count = rows * width
     if kind == "small":
         return cast_words(integers(seed, count, -(2**20), 2**20), plan.output)
     if kind == "extremes":
@@ -78,7 +79,11 @@ def _words(plan: PlanKey, kind: str, count: int, seed: int, shift: int) -> Words
             return tiled(int_words(INT_EXTREMES), count, shift)
         return tiled(words(0x7F7FFFFF, 0xFF7FFFFF, 0x00800000, 0x7F800000, 0xFF800000, 0, 0x80000000), count, shift)
     if kind == "specials":
-        return tiled(np.concatenate([words(*NANS), SPECIALS]), count, shift)
+        # A NaN first, in the middle, last and in the tail of each row, none like that of the row before.
+        grid = tiled(SPECIALS, count, shift).reshape(rows, width)
+        for row in range(rows):
+            grid[row, list(sparse_positions(width))] = np.roll(words(*NANS), row + shift)[:4]
+        return grid.ravel()
     if kind == "subnormal":
         return tiled(SUBNORMALS, count, shift)
     return random_bits(seed, count) if plan.output == "i32" else wide(seed, count)

@@ -155,9 +155,13 @@ def _kind_sizes(sizes: Sequence[int], kinds: Mapping[str, Sequence[int]]) -> dic
     return chosen
 
 
-def repeated(ladder: Sequence[Rung], size: int) -> list[tuple[Rung, int | None]]:
-    """The ladder's rung of that size again with other values; then a larger and a smaller batch, with their extent."""
-    again = next(rung for rung in ladder if rung.size == size)
+def repeated(
+    ladder: Sequence[Rung], kinds: Sequence[str], sizes: Sequence[int] = (9, 8, 7, 5, 15, 16)
+) -> list[tuple[Rung, int | None]]:
+    """A rung of those values again with others; then a larger and a smaller batch, each with its leading extent."""
+    rung_of = {rung.size: rung for rung in ladder if rung.values in kinds}
+    again = next(rung_of[size] for size in sizes if size in rung_of)
+    size = again.size
     return [
         (Rung(size, again.layout, "again", again.turn), None),
         (Rung(size, "compact", "grown", again.turn + 1), 7),

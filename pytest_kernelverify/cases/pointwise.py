@@ -18,7 +18,8 @@ __all__ = ["pointwise_cases", "pointwise_kinds"]
 
 _ANY = (1, 2, 3)
 _TABLE = (33, 63, 65, 31, 64, 127)
-_CROSSED = (129, 127, 257, 1000)
+# Seven elements behind the last group of eight, so that a tail position is not the last one.
+_SPECIAL = (31, 63, 15, 127)
 _FREE = ("small", "wide")
 
 _UNARY_FLOAT: Mapping[str, tuple[str, ...]] = {
@@ -84,8 +85,9 @@ def _sizes_of(plan: PlanKey, kind: str) -> Sequence[int]:
     if kind in ("small", "wide", "flags", "ones", "all_true", "all_false"):
         return _ANY if kind in ("small", "flags") else (7, 5, 15, 17)
     tensors = sum(operand.role is OperandRole.TENSOR for operand in plan.operands)
-    if kind == "specials" and tensors > 1:
-        return (1000, 257) if tensors > 2 else _CROSSED
+    if kind == "specials":
+        mixed = any(operand.dtype == "i32" for operand in plan.operands)
+        return _SPECIAL if tensors == 1 or plan.operation == "select" else (63, 127) if mixed else (127,)
     return _TABLE
 
 
@@ -123,8 +125,8 @@ def pointwise_cases(item: Item) -> None:
     for rung in ladder:
         add(rung, pointwise_extents(rung.size, rung.layout, rung.turn))
     wide = free[-1]
-    add(Rung(4, "hierarchical", first, turn), (1, 4))
     add(Rung(64, "hierarchical", wide, turn + 1), (8, 8))
+    add(Rung(4, "hierarchical", first, turn), (1, 4))
     if "subnormal" in kinds:
         size = 257 if sum(operand.role is OperandRole.TENSOR for operand in plan.operands) > 1 else 33
         add(Rung(size, "pitched", "subnormal", turn), (size,))
@@ -133,7 +135,7 @@ def pointwise_cases(item: Item) -> None:
         if operand.role is OperandRole.TENSOR and operand.dtype == plan.output:
             add(Rung(33, f"aliased_{names[index]}", wide, turn + index), (3, 11), index)
     # One shape again with other values, then a larger and a smaller batch of rows of the same length.
-    for rung, batch in repeated(ladder, 15):
+    for rung, batch in repeated(ladder, tuple(kinds), (15,)):
         extents = pointwise_extents(15, rung.layout, rung.turn) if batch is None else (batch, 5)
         operands = _operands(item, plan, Rung(15, rung.layout, first, rung.turn), extents, rung.name)
         count = int(np.prod(extents))

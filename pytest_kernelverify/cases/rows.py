@@ -45,7 +45,14 @@ def row_cases(item: Item) -> None:
     reduces = plan.operation.startswith(("reduce", "arg"))
     kinds = row_kinds(plan)
     core: Mapping[str, Sequence[int]] = {
-        kind: _ANY if kind == "small" else (5, 7, 8) if kind == "wide" else (*_ROWS, 65, 63, 32)
+        kind: _ANY
+        if kind == "small"
+        else (5, 7, 8)
+        if kind == "wide"
+        # Seven elements behind the last group of eight, so that a tail position is not the last one.
+        else (31, 15, 63)
+        if kind.startswith("specials")
+        else (*_ROWS, 65, 32)
         for kind in kinds
         if kind != "subnormal"
     }
@@ -58,7 +65,7 @@ def row_cases(item: Item) -> None:
     _add(item, plan, Rung(8, "hierarchical", "small", item.turn), "small", 4)
     if "subnormal" in kinds:
         _add(item, plan, Rung(33, "pitched", "subnormal", item.turn), "subnormal", 3)
-    for rung, rows in repeated(ladder, 9):
+    for rung, rows in repeated(ladder, _FREE):
         _add(item, plan, rung, "small", rows or _rows(rung))
 
 

@@ -34,7 +34,7 @@ def sequential_cases(item: Item) -> None:
     assert plan is not None
     kinds = sequential_kinds(plan)
     core = {
-        kind: _ANY if kind == "small" else (5, 8, 9, 7) if kind in ("order", "wide") else _ROWS
+        kind: _ANY if kind == "small" else (5, 8, 9, 7) if kind in ("order", "wide") else (31, 15) if kind == "specials" else _ROWS
         for kind in kinds
         if kind != "subnormal"
     }
@@ -44,7 +44,7 @@ def sequential_cases(item: Item) -> None:
         _add(item, plan, rung, rung.values)
     _add(item, plan, Rung(8, "hierarchical", "order", item.turn + 8), "order")
     _add(item, plan, Rung(15, "pitched", "subnormal", item.turn), "subnormal")
-    for rung, batch in repeated(ladder, 9):
+    for rung, batch in repeated(ladder, ("small", "order", "wide")):
         _add(item, plan, rung, "order", batch)
 
 

@@ -35,7 +35,9 @@ def shape_of(
     operands: tuple[Extents, ...]
     if operation == "matmul":
         long = size >= 500
-        lead = (batch,) if batch else (2,) if rows else ((2,), (3,), (1, 2), (1,))[turn % 4] if not long else (1 + turn % 2,)
+        lead = ((2,), (3,), (1, 2), (1,))[turn % 4] if not long else (1 + turn % 2,)
+        if batch or rows:
+            lead = (batch or 2,)
         m = rows or ((3, 2, 5, 7, 4, 1, 6)[turn % 7] if not long else 2 + turn % 2)
         n = 3 if rows else (2, 4, 3, 5, 1, 7)[turn % 6] if not long else 3 - turn % 2
         if layout == "hierarchical":

@@ -40,6 +40,9 @@ def _places(plan: PlanKey, kind: str) -> Sequence[int]:
         return (127, 65, 64)
     if kind in ("fours", "primes"):
         return (63, 33, 65) if kind == "fours" else (31, 63)
+    if kind == "specials":
+        # Seven terms behind the last group of eight, so that a tail position is not the last one.
+        return (31, 15, 63)
     return (15, 33) if plan.operation == "conv" and kind == "extremes" else (33, 31, 15, 17, 65)
 
 
@@ -61,11 +64,10 @@ def structural_cases(item: Item) -> None:
     ladder = rungs(sizes, core, turn=item.turn, free=("small", "ones"))
     for rung in ladder:
         _add(item, plan, rung, rung.values)
-    for size in (8, 64):
-        _add(item, plan, Rung(size, "hierarchical", "small", item.turn + size), "small")
+    _add(item, plan, Rung(64, "hierarchical", "small", item.turn), "small")
     if "subnormal" in kinds:
         _add(item, plan, Rung(15, "pitched", "subnormal", item.turn), "subnormal")
-    for rung, batch in repeated(ladder, 9):
+    for rung, batch in repeated(ladder, ("small", "ones")):
         _add(item, plan, rung, "small", batch)
     if plan.operation == "matmul":
         _large(item, plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -62,18 +62,30 @@ class PlanKey:
     accumulation: str | None
     accumulator: str | None
     output: str
+    _names: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def text(self) -> str:
+        """The canonical text; computed once."""
+        if "text" not in self._names:
+            self._names["text"] = self._text()
+        return self._names["text"]
+
+    @property
+    def token(self) -> str:
+        """The plan in a test id: letters, digits and ``_`` inside tokens, ``-`` between them; computed once."""
+        if "token" not in self._names:
+            self._names["token"] = self._token()
+        return self._names["token"]
+
+    def _text(self) -> str:
         operands = ",".join(operand.text for operand in self.operands)
         text = f"{self.operation}({operands})->{self.output} compute={self.compute}"
         if self.accumulation:
             text += f" acc={self.accumulation}" + (f":{self.accumulator}" if self.accumulator else "")
         return text
 
-    @property
-    def token(self) -> str:
-        """The plan in a test id: letters, digits and ``_`` inside tokens, ``-`` between them."""
+    def _token(self) -> str:
         dtypes = [o.dtype + ("s" if o.role is OperandRole.SCALAR else "") for o in self.operands]
         token = f"{self.operation}-{'_'.join([*dtypes, self.output])}"
         if self.accumulation:
@@ -151,9 +163,9 @@ class PlanKey:
                 ("operand dtype", operand.dtype, DTYPES),
                 ("operand convert_to", operand.convert_to, (None, *DTYPES)),
             ]
-        for field, value, allowed in legal:
+        for name, value, allowed in legal:
             if value not in allowed:
-                raise ValueError(f"plan {field} is {value!r}; expected one of {', '.join(map(str, allowed))}")
+                raise ValueError(f"plan {name} is {value!r}; expected one of {', '.join(map(str, allowed))}")
         if not isinstance(self.operation, str) or not _NAME.fullmatch(self.operation):
             raise ValueError(f"plan operation is {self.operation!r}; expected a lower-case name")
 

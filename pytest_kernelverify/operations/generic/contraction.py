@@ -101,7 +101,7 @@ def conv(x: Array, weight: Array, parameters: Mapping[str, Any], sequential: boo
     """Cross-correlation of ``x[N, C, L...]`` and ``weight[O, C/g, R...]``; padding contributes no term."""
     least = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": (1, 1)}
     stride, padding, dilation, groups = (_parameter(parameters, name, *rule) for name, rule in least.items())
-    if x.ndim != weight.ndim or not 3 <= x.ndim <= 5 or 0 in weight.shape[2:]:
+    if x.ndim != weight.ndim or not 3 <= x.ndim <= 5:
         raise GenericError(
             f"conv: {x.shape} and {weight.shape} do not fit; expected N,C,L... and O,C/g,R... of rank 1-3", "invalid"
         )

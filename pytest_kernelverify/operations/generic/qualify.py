@@ -106,6 +106,12 @@ _KNOWN: list[tuple[str, list[Array], Mapping[str, Any], str]] = [
     ),
     # 2**-75 twice underflows halfway to 0 in steps; exactly, 2**100 brings it back.
     (f"reduce_prod(f32)->f32 {_F32} {_SEQUENTIAL}", [_row("1A000000 1A000000 71800000")], {}, "00000000"),
+    (
+        f"reduce_prod(f32)->f32 {_F32} {_SEQUENTIAL}",
+        [_row("1A000000 9A000000 7F000000 7F000000 7F000000")],
+        {},
+        "80000000",
+    ),
     (f"reduce_prod(f32)->f32 {_F32} acc=floating:f64", [_row("1A000000 1A000000 71800000")], {}, "26800000"),
     (
         f"matmul(f32,f32)->f32 {_F32} acc=floating:f32",

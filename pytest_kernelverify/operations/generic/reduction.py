@@ -138,7 +138,7 @@ def _sequential_product(x: Values, row: int) -> int:
         if drop > 0:
             product = round_even(product, drop)
             exponent += drop
-        infinite = product.bit_length() + exponent > 128
+        infinite = product != 0 and product.bit_length() + exponent > 128
     return INFINITY if infinite else round_scaled(product, exponent)
 
 

@@ -17,6 +17,7 @@ from pytest_kernelverify.numerics.bounds import (
     float_above,
     gamma,
     gamma_bound,
+    integer_envelope,
     product_envelope,
     sum_envelope,
 )
@@ -113,6 +114,24 @@ def test_the_product_envelope_is_the_designed_formula(exact: Fraction, terms: in
     assert product_envelope(exact, terms, accumulator="f64", paths=paths) == expected
 
 
+@given(
+    st.integers(-(2**90), 2**90),
+    st.integers(0, 2**90),
+    st.integers(0, 250),
+    st.sampled_from(["f16", "bf16", "f32", "f64"]),
+    st.integers(1, 2),
+)
+def test_the_integer_envelope_is_the_sum_envelope_in_its_unit(
+    exact: int, magnitude: int, terms: int, accumulator: str, paths: int
+) -> None:
+    unit = Fraction(1, 2**160)
+    numerator, denominator = integer_envelope(
+        exact, magnitude, terms, accumulator=accumulator, paths=paths, floor=2**10
+    )
+    expected = sum_envelope(exact * unit, magnitude * unit, terms, accumulator=accumulator, paths=paths)
+    assert Fraction(numerator, denominator) * unit == expected
+
+
 def test_an_unknown_accumulator_and_no_path_are_refused() -> None:
     with pytest.raises(ValueError, match="accumulator 'f80'"):
         sum_envelope(Fraction(1), Fraction(1), 2, accumulator="f80", paths=1)
@@ -120,6 +139,8 @@ def test_an_unknown_accumulator_and_no_path_are_refused() -> None:
         sum_envelope(Fraction(1), Fraction(1), 2, accumulator="f32", paths=0)
     with pytest.raises(ValueError, match=r"K\*u must be below 1"):
         gamma(U32, 2**24)
+    with pytest.raises(ValueError, match=r"K\*u must be below 1"):
+        integer_envelope(1, 1, 2**24, accumulator="f32", paths=1, floor=0)
 
 
 def rounded(value: Fraction) -> Fraction:

@@ -83,7 +83,7 @@ class _Build:
         return hashlib.sha256(self.texts[name].encode("utf-8")).hexdigest()
 
     def compile(self, name: str, folder: Path, *, fresh: bool) -> Path:
-        """The object of one source. A quoted include is looked for beside the source, so a fresh one has its headers."""
+        """The object of one source; a quoted include is looked for beside it, so a fresh one has its headers there."""
         target = folder / f"{Path(name).stem}.o"
         if target.is_file() and not fresh:
             return target

@@ -58,6 +58,21 @@ def test_a_float32_matmul_rounds_the_product_and_then_the_sum(carrier):
     assert fused > 20, "the inputs do not tell fused from unfused"
 
 
+def test_no_position_of_a_float32_matmul_is_fused(carrier):
+    """Two terms among zeros: in any order the result is fl(fl(p1) + fl(p2)), wherever they stand."""
+    rng = random.Random(10)
+    length = 9
+    for first in range(length):
+        for second in range(first + 1, length):
+            for _ in range(12):
+                lhs, rhs = [0] * length, [0] * length
+                for position in (first, second):
+                    lhs[position], rhs[position] = (nearest(Fraction(rng.uniform(-2, 2))) for _ in range(2))
+                got = run(carrier, MATMUL.format("f32,f32", "f32"), f32(lhs, (1, length)), f32(rhs, (length, 1)))
+                terms = [mul(lhs[position], rhs[position]) for position in (first, second)]
+                assert got == [add(*terms)], (first, second)
+
+
 def test_a_float64_matmul_rounds_its_exact_products_once(carrier):
     a, b = nearest(1 + Fraction(1, 2**12)), nearest(-(1 + Fraction(1, 2**11)))
     lhs, rhs = f32([a, b], (1, 2)), f32([a, words_of(1)[0]], (2, 1))

@@ -130,6 +130,8 @@ def _check_authority(record: EvidenceRecord, expected: Expected) -> None:
         if not expected.absent or not str(record.diagnostic).startswith(f"no certificate for {expected.absent}: "):
             what = f"no certificate for {expected.absent}" if expected.absent else "nothing"
             raise ValueError(f"it is blocked by {what}; its diagnostic must say so")
+    elif str(record.diagnostic).startswith("no certificate for "):
+        raise ValueError(f"its diagnostic is that of a blocked record, but it is {record.outcome.value}")
     elif ran and expected.absent:
         raise ValueError(f"it ran without the certificate of {expected.absent}")
     itself = ran and expected.itself

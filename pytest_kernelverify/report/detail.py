@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from pytest_kernelverify.diagnosis.detail import failure_detail
 from pytest_kernelverify.evidence.canonical import exact_fields, typed
-from pytest_kernelverify.evidence.record import EvidenceRecord
+from pytest_kernelverify.evidence.record import EvidenceRecord, Mismatch
+from pytest_kernelverify.numerics.comparison import compare_words
 
 __all__ = ["check_detail"]
 
@@ -28,6 +32,8 @@ def check_detail(record: EvidenceRecord) -> None:
         _check_histogram(detail, wrong)
         _check_worst(detail, wrong, record)
         _check_axes(detail, wrong, record)
+        if wrong == record.mismatches == len(detail["worst"]):
+            _check_whole(detail, record)
     if detail["diagnosis"] != record.diagnostic:
         raise ValueError("detail diagnosis is not the record's diagnostic")
 
@@ -74,9 +80,40 @@ def _check_axes(detail: Mapping[str, Any], wrong: int, record: EvidenceRecord) -
         if any(before[1] + 1 >= after[0] for before, after in pairwise(runs)):
             raise ValueError("detail axis runs must be in order and apart")
         held = [at for first, last in runs for at in range(first, last + 1)]
-        if len(held) > count or (len(held) < count and len(runs) < 2):
+        if len(held) > count or (len(held) < count and len(runs) < 4):
             raise ValueError(f"detail axis runs hold {len(held)} coordinate(s), its count is {count}")
         if residue is None:
             continue
         if not _numbers(residue, 2) or residue[0] < 2 or any(at % residue[0] != residue[1] for at in held):
             raise ValueError("detail axis residue is not shared by the coordinates of its runs")
+
+
+def _check_whole(detail: Mapping[str, Any], record: EvidenceRecord) -> None:
+    """Where every mismatching element is listed, everything else follows from the list."""
+    case, size = record.case, record.case.output_layout.size
+    kind = np.uint8 if case.output_dtype == "bool" else np.uint32
+    expected, actual = np.zeros(size, kind), np.zeros(size, kind)
+    for index, want, got in detail["worst"]:
+        if max(want, got) > np.iinfo(kind).max:
+            raise ValueError("detail worst holds a word its dtype does not have")
+        expected[index], actual[index] = want, got
+    extents = case.output_layout.extents
+    comparison, first = compare_words(expected, actual, case.output_dtype)
+    mismatch = None
+    if first is not None:
+        coordinate = tuple(int(at) for at in np.unravel_index(first, extents)) if extents else ()
+        mismatch = Mismatch(coordinate, int(expected[first]), int(actual[first]))
+    whole = failure_detail(expected, actual, case.output_dtype, extents, expected != actual, str(record.diagnostic))
+    counts = (record.mismatches, record.signed_zero_mismatches, record.nan_payload_mismatches)
+    for name, found, derived in (
+        ("detail", dict(detail), whole),
+        ("first_mismatch", record.first_mismatch, mismatch),
+        ("deviations", record.deviations, comparison.deviations),
+        (
+            "mismatch counts",
+            counts,
+            (comparison.mismatches, comparison.signed_zero_mismatches, comparison.nan_payload_mismatches),
+        ),
+    ):
+        if found != derived:
+            raise ValueError(f"{name}: {found} is not what the listed elements give, {derived}")

@@ -132,12 +132,15 @@ def resealed(lines: Lines, touched: Path = ()) -> Lines:
 
     ``touched`` is the header path that was altered, if one was: what stands there is left as the forger wrote it.
     """
-    header, *records = deepcopy(lines)
+    header, *records = (dict(line) for line in lines)
+    for kind in ("requirements", "certificates"):
+        if _held(header, kind):
+            header[kind] = {name: dict(part) if isinstance(part, dict) else part for name, part in header[kind].items()}
     for kind, refer in (("receipts", _receipt), ("oracle_references", _reference)):
         for old, new in _rekeyed(header, kind).items():
             for record in records:
                 refer(record, old, new)
-            for certificate in header.get("certificates", {}).values():
+            for certificate in _held(header, "certificates").values():
                 _certified_receipt(certificate, header, old, new)
     _recount(header, records, touched)
     for old, new in _rekeyed(header, "requirements").items():
@@ -171,12 +174,16 @@ def _redigest(records: Lines) -> None:
 
 def _rekeyed(header: dict[str, Any], kind: str) -> dict[str, str]:
     """Key each object by the digest of what it holds now; which id became which."""
-    held = header.get(kind)
-    if not isinstance(held, dict):
-        return {}
+    held = _held(header, kind)
     moved = {old: digest_of(value)[:16] for old, value in held.items()}
-    header[kind] = {moved[old]: value for old, value in held.items()}
+    if held:
+        header[kind] = {moved[old]: value for old, value in held.items()}
     return moved
+
+
+def _held(header: dict[str, Any], kind: str) -> dict[str, Any]:
+    held = header.get(kind)
+    return held if isinstance(held, dict) else {}
 
 
 def _receipt(record: dict[str, Any], old: str, new: str) -> None:
@@ -195,8 +202,7 @@ def _certified_receipt(certificate: Any, header: dict[str, Any], old: str, new: 
 
 
 def _recount(header: dict[str, Any], records: Lines, touched: Path) -> None:
-    held = header.get("requirements")
-    for name, requirement in held.items() if isinstance(held, dict) else ():
+    for name, requirement in _held(header, "requirements").items():
         if isinstance(requirement, dict) and touched[:2] != ("requirements", name):
             mine = [record for record in records if record.get("requirement") == name]
             ids = [record["case"].get("id") for record in mine if isinstance(record.get("case"), dict)]
@@ -205,8 +211,7 @@ def _recount(header: dict[str, Any], records: Lines, touched: Path) -> None:
 
 
 def _recertify(header: dict[str, Any], records: Lines, touched: Path) -> None:
-    held = header.get("certificates")
-    for name, certificate in held.items() if isinstance(held, dict) else ():
+    for name, certificate in _held(header, "certificates").items():
         if isinstance(certificate, dict) and touched != ("certificates", name, "evidence_digest"):
             where = (certificate.get("plan"), certificate.get("subject"))
             mine = [

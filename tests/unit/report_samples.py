@@ -30,6 +30,7 @@ from pytest_kernelverify.stages.lost import lost_evidence
 from pytest_kernelverify.stages.run import Run
 
 WRONG_ORACLE = "mul(i32,i32)->i32 compute=i32_checked"
+WIDELY_WRONG = "floor(f32)->f32 compute=f32"
 RAISING_ORACLE = "sub(f32,f32)->f32 compute=f32"
 LOST_TARGET = "abs(f32)->f32 compute=f32"
 WRONG_TARGET = "neg(f32)->f32 compute=f32"
@@ -41,6 +42,7 @@ CPU_PLANS = (
     "exp2(f32)->f32 compute=f32",
     SUM32,
     WRONG_ORACLE,
+    WIDELY_WRONG,
     RAISING_ORACLE,
     LOST_TARGET,
 )
@@ -78,6 +80,8 @@ class Altered:
         if plan is not None and plan.text in self._wrong and output.layout.size:
             last = int(output.layout.offsets()[-1])
             output.memory[last] = ONE if output.memory[last] != ONE else TWO
+        elif plan is not None and plan.text == WIDELY_WRONG:
+            output.memory[output.layout.offsets()] ^= np.uint32(1 << 31)
 
     @staticmethod
     def _own(kernel: LogicalKernel) -> LogicalKernel:
@@ -96,7 +100,9 @@ def thinned(cases: Callable[..., tuple[Case, ...]]) -> Callable[..., tuple[Case,
         seeded = [case for case in plain if case.seed][:1]
         errors = [case for case in found if case.error is not None and case.deferred is None][:1]
         limits = [case for case in found if case.deferred is not None][:1]
-        return tuple(dict.fromkeys((*plain[:CASES_KEPT], *seeded, *errors, *limits)))
+        wide = [case for case in plain if case.plan is not None and case.plan.text == WIDELY_WRONG]
+        wide = [case for case in wide if case.output_layout.size > 16][:1]
+        return tuple(dict.fromkeys((*plain[:CASES_KEPT], *seeded, *wide, *errors, *limits)))
 
     return few
 
@@ -157,7 +163,11 @@ RECORD_TYPES: Mapping[str, tuple[Callable[[], VerificationReport], Callable[[Evi
     "oracle numerical": (cpu_report, lambda r: _is(r, "oracle", "passed", "numerical")),
     "oracle movement": (cpu_report, lambda r: _is(r, "oracle", "passed", "bit_exact")),
     "oracle expected error": (cpu_report, lambda r: _is(r, "oracle", "passed") and r.policy == "expected-error-v1"),
-    "oracle failed": (cpu_report, lambda r: _is(r, "oracle", "failed") and r.output_hash is not None),
+    "oracle failed": (cpu_report, lambda r: _is(r, "oracle", "failed") and r.mismatches == 1),
+    "oracle failed widely": (
+        cpu_report,
+        lambda r: _is(r, "oracle", "failed") and r.case.plan == WIDELY_WRONG and (r.mismatches or 0) > 8,
+    ),
     "oracle error": (cpu_report, lambda r: _is(r, "oracle", "error")),
     "oracle deferred": (cpu_report, lambda r: _is(r, "oracle", "deferred")),
     "self comparison": (cpu_report, lambda r: r.self_comparison and r.verification_class == "exact_arithmetic"),
@@ -176,7 +186,19 @@ def _is(record: EvidenceRecord, stage: str, outcome: str, verification_class: st
     return right and verification_class in (None, record.verification_class)
 
 
+@cache
 def sample(name: str) -> tuple[VerificationReport, int]:
-    """A report with a record of that type, and the record's index."""
-    report, wanted = RECORD_TYPES[name][0](), RECORD_TYPES[name][1]
-    return report, next(index for index, record in enumerate(report.records) if wanted(record))
+    """A small view with a record of that type, and the record's index: its plan in both stages, and one plan more."""
+    make, wanted = RECORD_TYPES[name]
+    case = next(record for record in make().records if wanted(record)).case
+    view = make().view(chosen_by([str(case.plan), BESIDE[make]], [str(case.subject)]))
+    return view, next(index for index, record in enumerate(view.records) if wanted(record))
+
+
+BESIDE = {cpu_report: "neg(f32)->f32 compute=f32", metal_report: "ceil(f32)->f32 compute=f32"}
+
+
+@cache
+def header_sample(make: Callable[[], VerificationReport]) -> VerificationReport:
+    """A view whose header holds every kind of object and requirement."""
+    return make().view(chosen_by([SUM32, "exp2(f32)->f32 compute=f32", *METAL_PLANS[:2]], SUBJECTS))

@@ -51,7 +51,7 @@ class OracleStage:
         self._cases: dict[Obligation, tuple[Case, ...]] = {}
         self._requirements: dict[Obligation, dict[str, Requirement]] = {}
         self._certificates: dict[PlanKey | str, OracleCertificate | None] = {}
-        self._runs: dict[tuple[str, str], CaseRun] = {}
+        self._runs: dict[tuple[PlanKey, Case], CaseRun] = {}
         self._by_subject: dict[PlanKey | str, list[Obligation]] = {}
         for obligation in obligations(profile, VerificationStage.ORACLE):
             self._by_subject.setdefault(_key(obligation), []).append(obligation)
@@ -88,11 +88,10 @@ class OracleStage:
 
     def run(self, case: Case, plan: PlanKey) -> CaseRun:
         """The oracle's own run of a case, possibly under a plan with another accumulator."""
-        key = (plan.text, case.case_id)
-        run = self._runs.get(key)
+        run = self._runs.get((plan, case))
         if run is None:
             kernel = self.obligations_of(plan)[0].kernel
-            run = self._runs[key] = run_case(self.carrier, kernel, case, plan=plan, facts=self.profile.facts)
+            run = self._runs[plan, case] = run_case(self.carrier, kernel, case, plan=plan, facts=self.profile.facts)
         return run
 
     def _cases_of(self, obligation: Obligation) -> tuple[Case, ...]:

@@ -24,7 +24,7 @@ class References:
         failures = qualify()
         if failures:
             raise RuntimeError(f"Generic does not pass its own self-check: {'; '.join(failures)}")
-        self._answers: dict[str, Answer | GenericError] = {}
+        self._answers: dict[Case, Answer | GenericError] = {}
 
     def expectation(self, case: Case) -> Expectation:
         """The words or the error kind; an analytic case's words are those it states."""
@@ -78,10 +78,10 @@ class References:
         return Envelope(exact, tuple(bound for bound, _ in found), tuple(part for _, part in found), exponent)
 
     def _answer(self, case: Case) -> Answer | GenericError:
-        answer = self._answers.get(case.case_id)
+        answer = self._answers.get(case)
         if answer is None:
             assert case.plan is not None
-            answer = self._answers[case.case_id] = _evaluate(case.plan, case)
+            answer = self._answers[case] = _evaluate(case.plan, case)
         return answer
 
 

@@ -9,7 +9,16 @@ import numpy as np
 from pytest_kernelverify.cases.critical import INT_EXTREMES, NANS, SPECIALS, SUBNORMALS, random_bits, wide, words
 from pytest_kernelverify.cases.geometry import SIZES
 from pytest_kernelverify.cases.ladder import Item, Payload, Rung, repeated, rungs
-from pytest_kernelverify.cases.values import Integers, Words, below, cast_words, int_words, integers, sparse_positions, tiled
+from pytest_kernelverify.cases.values import (
+    Integers,
+    Words,
+    below,
+    cast_words,
+    int_words,
+    integers,
+    sparse_positions,
+    tiled,
+)
 from pytest_kernelverify.operations.plan import PlanKey
 
 __all__ = ["indexing_cases", "indexing_kinds"]

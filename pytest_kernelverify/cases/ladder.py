@@ -156,12 +156,12 @@ def _kind_sizes(sizes: Sequence[int], kinds: Mapping[str, Sequence[int]]) -> dic
 
 
 def repeated(
-    ladder: Sequence[Rung], kinds: Sequence[str], sizes: Sequence[int] = (9, 8, 7, 5, 15, 16)
+    ladder: Sequence[Rung], kinds: Sequence[str], sizes: Sequence[int] = (9, 8, 7, 5, 15, 16, 17, 31, 3, 2)
 ) -> list[tuple[Rung, int | None]]:
     """A rung of those values again with others; then a larger and a smaller batch, each with its leading extent."""
-    rung_of = {rung.size: rung for rung in ladder if rung.values in kinds}
-    again = next(rung_of[size] for size in sizes if size in rung_of)
-    size = again.size
+    rung_of = {rung.size: rung for rung in ladder if rung.values in kinds and rung.layout != "stride0"}
+    size = next(size for size in sizes if size in rung_of)
+    again = rung_of[size]
     return [
         (Rung(size, again.layout, "again", again.turn), None),
         (Rung(size, "compact", "grown", again.turn + 1), 7),

@@ -135,8 +135,9 @@ def pointwise_cases(item: Item) -> None:
         if operand.role is OperandRole.TENSOR and operand.dtype == plan.output:
             add(Rung(33, f"aliased_{names[index]}", wide, turn + index), (3, 11), index)
     # One shape again with other values, then a larger and a smaller batch of rows of the same length.
-    for rung, batch in repeated(ladder, tuple(kinds), (15,)):
-        extents = pointwise_extents(15, rung.layout, rung.turn) if batch is None else (batch, 5)
-        operands = _operands(item, plan, Rung(15, rung.layout, first, rung.turn), extents, rung.name)
+    extents: Extents = ()
+    for rung, batch in repeated(ladder, tuple(kinds), (15, 9, 8, 7, 5)):
+        extents = (batch, *extents[1:]) if batch else pointwise_extents(rung.size, rung.layout, rung.turn)
+        operands = _operands(item, plan, replace(rung, values=first), extents, rung.name)
         count = int(np.prod(extents))
         item.add(replace(rung, size=count), operands, extents, parameters=_parameters(plan, rung.turn))

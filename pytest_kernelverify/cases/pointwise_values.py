@@ -183,8 +183,8 @@ def _float_pair(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> l
         table = np.array([0, 1, -1, INT_MIN, INT_MAX, 7])
         return [int_words(table[(turn + np.arange(count)) // step % 6]) for step in (1, 6)]
     if any(integral):
-        special = SUBNORMALS if subnormal else SPECIALS
-        whole_table = np.array([1, -1, 0, 3, -7] if not subnormal else [1, -1, 2, 2**23 + 1])
+        special = np.append(SUBNORMALS, words(MAX, SIGN | MAX)) if subnormal else SPECIALS
+        whole_table = np.array([1, -1, 0, 3, -7] if not subnormal else [0, 1, -1, 2**23 + 1])
         whole_words_ = int_words(tiled(whole_table, count, turn))
         step = (turn + np.arange(count)) // len(whole_table)
         floats = special[step % len(special)]

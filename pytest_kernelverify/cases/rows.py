@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from pytest_kernelverify.cases.values import (
     cast_words,
     int_words,
     integers,
+    scaled,
     sparse_positions,
     tiled,
 )
@@ -44,18 +45,9 @@ def row_cases(item: Item) -> None:
     assert plan is not None
     reduces = plan.operation.startswith(("reduce", "arg"))
     kinds = row_kinds(plan)
-    core: Mapping[str, Sequence[int]] = {
-        kind: _ANY
-        if kind == "small"
-        else (5, 7, 8)
-        if kind == "wide"
-        # Seven elements behind the last group of eight, so that a tail position is not the last one.
-        else (31, 15, 63)
-        if kind.startswith("specials")
-        else (*_ROWS, 65, 32)
-        for kind in kinds
-        if kind != "subnormal"
-    }
+    # Specials: seven elements behind the last group of eight, so that a tail position is not the last one.
+    places = {"small": _ANY, "wide": (5, 7, 8), "specials": (31, 15, 63), "specials_descending": (31, 15, 63)}
+    core = {kind: places.get(kind, (*_ROWS, 65, 32)) for kind in kinds if kind != "subnormal"}
     sizes = LONG_SIZES if reduces else SIZES
     if plan.operation.startswith(("arg", "topk_")):
         sizes = sizes[1:]  # nothing to choose from is an error of its own
@@ -76,7 +68,8 @@ def _rows(rung: Rung) -> int:
 
 def _add(item: Item, plan: PlanKey, rung: Rung, kind: str, rows: int) -> None:
     size, name = rung.size, plan.operation
-    x = _values(plan, kind.removesuffix("_descending"), rows, size, item.seed_for(rung.name), rung.turn)
+    turn = rung.turn + (rung.values == "again")
+    x = _values(plan, kind.removesuffix("_descending"), rows, size, item.seed_for(rung.name), turn)
     parameters: dict[str, Any] = {}
     output: Extents = (rows,)
     if name.startswith("sort_"):
@@ -97,7 +90,7 @@ def _values(plan: PlanKey, kind: str, rows: int, size: int, seed: int, turn: int
     if not count:
         return cast_words([], dtype)
     if kind in ("small", "wide"):
-        return _planted(plan, kind, rows, size, seed)
+        return _planted(plan, kind, rows, size, seed, turn)
     if kind == "one_sided":
         # Rows of one sign, so that an accumulator that starts at zero wins where it must not.
         values = integers(seed, count, 1, 99).reshape(rows, size)
@@ -115,7 +108,7 @@ def _values(plan: PlanKey, kind: str, rows: int, size: int, seed: int, turn: int
     return build(rows, size, seed).ravel()
 
 
-def _planted(plan: PlanKey, kind: str, rows: int, size: int, seed: int) -> Words:
+def _planted(plan: PlanKey, kind: str, rows: int, size: int, seed: int, turn: int) -> Words:
     """Random rows with the winner of a reduction planted at the last, first, tail and middle position in turn."""
     dtype, name = plan.operands[0].dtype, plan.operation
     reach = 999 if size > 20 else 9
@@ -125,17 +118,18 @@ def _planted(plan: PlanKey, kind: str, rows: int, size: int, seed: int) -> Words
         x = int_words(integers(seed, rows * size, INT_MIN // 2, INT_MAX // 2))
     else:
         x = wide(seed, rows * size)
-    if name.startswith(("sort_", "topk_")):
+    if name.startswith("sort_"):
         return x
     grid = x.reshape(rows, size)
     first, middle, last, tail = sparse_positions(size)
-    largest = name in ("reduce_max", "argmax")
-    winner = cast_words([2**24 - 1 if largest else 1 - 2**24], dtype)[0]
+    largest = name in ("reduce_max", "argmax") or name.startswith("topk_")
+    # A winner of its own for each row and case.
+    peaks = 2**24 - 1 - np.arange(rows) - 16 * (seed % 4096)
+    winners = cast_words(peaks if largest else -peaks, dtype)
     if kind == "wide":
-        winner = np.uint32((INT_MAX - 3 if largest else -INT_MAX & 0xFFFFFFFF) if dtype == "i32" else 0x70000001)
-        winner = winner | np.uint32(0 if largest or dtype == "i32" else SIGN)
+        winners = scaled(winners, 60) if dtype == "f32" else int_words((INT_MAX - peaks) * (1 if largest else -1))
     for row in range(rows):
-        grid[row, (last, first, tail, middle)[row % 4]] = winner
+        grid[row, (last, first, tail, middle)[(row + turn) % 4]] = winners[row]
     return x
 
 

@@ -33,11 +33,8 @@ def sequential_cases(item: Item) -> None:
     plan = item.plan
     assert plan is not None
     kinds = sequential_kinds(plan)
-    core = {
-        kind: _ANY if kind == "small" else (5, 8, 9, 7) if kind in ("order", "wide") else (31, 15) if kind == "specials" else _ROWS
-        for kind in kinds
-        if kind != "subnormal"
-    }
+    places = {"small": _ANY, "order": (5, 8, 9, 7), "wide": (5, 8, 9, 7), "specials": (31, 15)}
+    core = {kind: places.get(kind, _ROWS) for kind in kinds if kind != "subnormal"}
     sizes = SIZES if plan.operation == "scatter_add" else LONG_SIZES
     ladder = rungs(sizes, core, turn=item.turn, free=("small", "order", "wide"))
     for rung in ladder:

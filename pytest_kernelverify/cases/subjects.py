@@ -27,6 +27,24 @@ def subject_cases(item: Item) -> None:
     """The cases of one subject over the size ladder."""
     build = {"addressing": _addressing, "bounds": _bounds, "coverage": _coverage}.get(str(item.subject), _movement)
     build(item)
+    _again(item)
+
+
+def _again(item: Item) -> None:
+    """The first case of 33 elements once more: one shape and layout called again with other words."""
+    case = next(case for case in item.cases if case.size == 33)
+    words = item.seed_for("again")
+    operands: list[Payload] = []
+    for operand in case.operands:
+        other = _payload(operand.dtype, "wide", 33, words, 0)
+        if case.alias is not None:
+            other = int_words(np.arange(33) * 5 - 99) if not operands else operand.words
+        operands.append((other, operand.dtype, operand.extents))
+    item.add(
+        Rung(33, case.layout, "again", 0), operands, case.output_layout.extents, operation=case.operation,
+        output_dtype=case.output_dtype, alias=case.alias,
+        placed=(tuple(operand.layout for operand in case.operands), case.output_layout),
+    )  # fmt: skip
 
 
 def _payload(dtype: str, values: str, count: int, seed: int, turn: int) -> Words:

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from case_catalog import CPU, METAL, Obligation, all_cases, error_of, obligations, plans
+from test_cases_coverage import expected_sizes
+
 from pytest_kernelverify.cases.catalog import cases_for
 from pytest_kernelverify.catalog.profile import VerificationProfile
 from pytest_kernelverify.operations.facts import ArithmeticFacts
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
 from pytest_kernelverify.operations.table import OPERATIONS, output_extents
-from test_cases_coverage import expected_sizes
 
 items = pytest.mark.parametrize("item", obligations(), ids=lambda item: item.id)
 
@@ -250,7 +250,7 @@ def test_a_core_pair_is_not_lost_with_a_limit():
 
 def test_a_class_the_plan_cannot_have_is_refused_by_name():
     plan = PlanKey.from_text("add(f32,f32)->f32 compute=f32")
-    with pytest.raises(ValueError, match="add.* has no numerical cases"):
+    with pytest.raises(ValueError, match=r"add.* has no numerical cases"):
         cases_for(plan, None, VerificationClass.NUMERICAL, profile=CPU)
     with pytest.raises(ValueError, match="'copy' has no structural cases"):
         cases_for(None, "copy", VerificationClass.STRUCTURAL, profile=CPU)
@@ -259,7 +259,7 @@ def test_a_class_the_plan_cannot_have_is_refused_by_name():
     with pytest.raises(ValueError, match="no deferred cases"):
         cases_for(plan, None, VerificationClass.DEFERRED, profile=CPU)
     exp = PlanKey.from_text("exp(f32)->f32 compute=f32")
-    with pytest.raises(ValueError, match="exp.* has no exact_arithmetic cases"):
+    with pytest.raises(ValueError, match=r"exp.* has no exact_arithmetic cases"):
         cases_for(exp, None, VerificationClass.EXACT_ARITHMETIC, profile=CPU)
 
 

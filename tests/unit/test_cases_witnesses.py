@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
 from case_catalog import Obligation, all_cases, answer_of, cases_of, obligations, plans
+
 from pytest_kernelverify.operations.plan import OperandRole, VerificationClass
 from pytest_kernelverify.operations.table import OPERATIONS
 

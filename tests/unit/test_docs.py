@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import configparser
 import importlib.util
+import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from functools import cache
@@ -108,6 +110,51 @@ def test_ci_runs_the_commands_of_the_readme_itself() -> None:
     assert "run_readme 1" in script
     assert "run_readme 2" in script
     assert not any(command in script for command in COMMANDS), "a copy of the command would hide a wrong README"
+
+
+def _readme_example(command: str) -> list[str]:
+    """The lines the README shows below a command, without the gaps."""
+    [body] = [body for _, body in _fences(_text("README.md")) if body.startswith(f"$ {command}\n")]
+    return [_timeless(line) for line in body.splitlines()[1:] if line != "[…]"]
+
+
+def _timeless(line: str) -> str:
+    # An editable install draws a warning about itself; how long a run took is its own affair.
+    return re.sub(r"(, \d+ warnings?)|( in \d+\.\d+s( \(.*?\))?)", "", line).strip("= ")
+
+
+def _assert_shown_in_order(shown: list[str], output: str) -> None:
+    printed = iter([_timeless(line) for line in output.splitlines()])
+    missing = [line for line in shown if not any(line == other for other in printed)]
+    assert not missing, f"not printed, or not in this order: {missing}\n{output}"
+
+
+def _as_typed(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run as from a terminal 80 columns wide, without what the running pytest has put into the environment."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**clean, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.sweep
+def test_the_failing_example_of_the_readme_is_what_its_run_prints(tmp_path: Path) -> None:
+    done = _as_typed([str(ROOT / "examples" / "planted_fault.py"), str(tmp_path)], tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    _assert_shown_in_order(_readme_example("python examples/planted_fault.py"), done.stdout)
+
+
+@pytest.mark.sweep
+def test_the_passing_example_of_the_readme_is_what_its_run_prints(tmp_path: Path) -> None:
+    command = "pytest --kv-target=cpu-compiled --kv-report=report.jsonl"
+    done = _as_typed(["-m", *command.split()], tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    _assert_shown_in_order(_readme_example(command), done.stdout)
 
 
 def _options(text: str) -> set[str]:

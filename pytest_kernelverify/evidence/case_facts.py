@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +16,7 @@ from pytest_kernelverify.evidence.receipt import kernel_from_json, kernel_to_jso
 from pytest_kernelverify.numerics.layout import Layout
 from pytest_kernelverify.operations.plan import LogicalKernel
 
-__all__ = ["STAGE_CLASSES", "STAGE_ORDER", "CaseFacts", "EvidenceStage", "Mismatch", "Outcome"]
+__all__ = ["STAGE_CLASSES", "STAGE_ORDER", "CaseFacts", "EvidenceStage", "Mismatch", "Outcome", "layout_text"]
 
 
 class EvidenceStage(Enum):
@@ -66,7 +68,7 @@ _CASE_FIELDS = (
 class CaseFacts:
     """The case as a record keeps it: effective shapes and layouts, dtypes, plan, seed.
 
-    In JSON a compact layout is the list of its extents, any other one the object ``Layout.to_json`` gives.
+    In JSON a layout is a text, see ``layout_text``.
     """
 
     case_id: str
@@ -88,10 +90,10 @@ class CaseFacts:
             "contraction_length": self.contraction_length,
             "id": self.case_id,
             "kernel": kernel_to_json(self.kernel),
-            "layouts": [_layout_to_json(layout) for layout in self.layouts],
+            "layouts": [layout_text(layout) for layout in self.layouts],
             "operand_dtypes": list(self.operand_dtypes),
             "output_dtype": self.output_dtype,
-            "output_layout": _layout_to_json(self.output_layout),
+            "output_layout": layout_text(self.output_layout),
             "parameters": dict(self.parameters),
             "plan": self.plan,
             "seed": self.seed,
@@ -109,8 +111,8 @@ class CaseFacts:
             subject=typed(value, "subject", str, None),
             operand_dtypes=strings(value, "operand_dtypes"),
             output_dtype=typed(value, "output_dtype", str),
-            layouts=tuple(_layout_from_json(layout) for layout in typed(value, "layouts", list)),
-            output_layout=_layout_from_json(value["output_layout"]),
+            layouts=tuple(map(layout_from_text, strings(value, "layouts"))),
+            output_layout=layout_from_text(typed(value, "output_layout", str)),
             accumulator=typed(value, "accumulator", str, None),
             contraction_length=typed(value, "contraction_length", int),
             parameters=MappingProxyType(typed(value, "parameters", dict)),
@@ -138,23 +140,42 @@ class Mismatch:
         return cls(tuple(coordinate), typed(value, "expected", int), typed(value, "actual", int))
 
 
-def _layout_to_json(layout: Layout) -> Any:
-    return list(layout.shape) if _is_compact(layout) else layout.to_json()
+@lru_cache(4096)
+def layout_text(layout: Layout) -> str:
+    """``shape:stride+offset``, as in ``(2,(2,2)):(7,(3,1))+1``.
 
-
-def _layout_from_json(value: Any) -> Layout:
-    if not isinstance(value, list):
-        return Layout.from_json(value)
-    if any(type(extent) is not int for extent in value):
-        raise ValueError(f"compact layout {value!r} must be a list of extents")
-    return _compact(tuple(value))
+    A zero offset is left out, and the stride of a layout that is row-major without gaps.
+    """
+    text = _nested_text(layout.shape)
+    if layout != Layout.compact(layout.extents):
+        text += f":{_nested_text(layout.stride)}"
+        text += f"+{layout.offset}" if layout.offset else ""
+    return text
 
 
 @lru_cache(4096)
-def _is_compact(layout: Layout) -> bool:
-    return layout == Layout.compact(layout.extents)
+def layout_from_text(text: str) -> Layout:
+    """The layout of a text; ValueError for anything else, another spelling of the same layout included."""
+    match = _LAYOUT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a layout; expected e.g. (2,3) or (2,(2,2)):(7,(3,1))+1")
+    shape = _nested(match["shape"])
+    offset = int(match["offset"] or 0)
+    layout = Layout(shape, _nested(match["stride"]), offset) if match["stride"] else Layout.compact(shape)
+    if layout_text(layout) != text:
+        raise ValueError(f"{text!r} is not how the layout is written; expected {layout_text(layout)!r}")
+    return layout
 
 
-@lru_cache(4096)
-def _compact(extents: tuple[int, ...]) -> Layout:
-    return Layout.compact(extents)
+_LAYOUT = re.compile(r"(?P<shape>\([0-9(),]*\))(?::(?P<stride>\([0-9(),]*\))(?:\+(?P<offset>[0-9]+))?)?")
+
+
+def _nested_text(value: Any) -> str:
+    return f"({','.join(map(_nested_text, value))})" if isinstance(value, tuple) else str(value)
+
+
+def _nested(text: str) -> Any:
+    def tuples(value: Any) -> Any:
+        return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+    return tuples(json.loads(text.replace("(", "[").replace(")", "]")))

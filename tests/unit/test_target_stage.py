@@ -235,7 +235,7 @@ def test_an_authorized_hierarchical_contraction_records_hashes_shapes_length_dev
         assert record.outcome is Outcome.PASSED
 
 
-# Another target: Metal's plans, launched on the CPU --------------------------------------------------------------------
+# Another target: Metal's plans, launched on the CPU -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what", [NEG, NEG_INT, SUM, MATMUL, "copy", "coverage"])

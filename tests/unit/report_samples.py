@@ -143,10 +143,15 @@ def metal_report() -> VerificationReport:
 
 
 def _report(
-    run: Run, oracle: Altered, target: Altered, plans: Sequence[str], lost: str | None = None
+    run: Run,
+    oracle: Altered,
+    target: Altered,
+    plans: Sequence[str],
+    lost: str | None = None,
+    subjects: Sequence[str] = SUBJECTS,
 ) -> VerificationReport:
     vars(run).update(_oracle_carrier=oracle, _target_carrier=target)
-    selected = [obligation for obligation in run.obligations() if chosen_by(plans)(obligation)]
+    selected = [obligation for obligation in run.obligations() if chosen_by(plans, subjects)(obligation)]
     records: list[EvidenceRecord] = []
     for obligation in selection_closure(run, selected):
         dead = obligation.stage.value == "target" and obligation.plan is not None and obligation.plan.text == lost
@@ -202,3 +207,10 @@ BESIDE = {cpu_report: "neg(f32)->f32 compute=f32", metal_report: "ceil(f32)->f32
 def header_sample(make: Callable[[], VerificationReport]) -> VerificationReport:
     """A view whose header holds every kind of object and requirement."""
     return make().view(chosen_by([SUM32, "exp2(f32)->f32 compute=f32", *METAL_PLANS[:2]], SUBJECTS))
+
+
+def unaltered_report(plan: str) -> VerificationReport:
+    """A view of cpu-compiled against itself where every kernel is what it is."""
+    with small_catalog():
+        carrier = Altered("cpu-compiled", "c-library")
+        return _report(Run(verification_profile("cpu-compiled")), carrier, carrier, (plan,), subjects=())

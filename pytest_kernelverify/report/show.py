@@ -95,11 +95,15 @@ def _body(records: Sequence[EvidenceRecord], chosen: Filter) -> list[str]:
         lines += ["", *_table(kept)]
     bad = [(line, record) for line, record in numbered if record.outcome in _BAD]
     if bad:
+        groups: dict[object, list[tuple[int, EvidenceRecord]]] = {}
+        for line, record in bad:
+            alone = record.outcome is Outcome.FAILED
+            groups.setdefault(line if alone else (record.stage, record.diagnostic), []).append((line, record))
         lines += ["", f"failed, in error or blocked: {len(bad):,}"]
-        for line, record in bad[:_FAILURES_SHOWN]:
-            lines += _failure(line, record)
-        if len(bad) > _FAILURES_SHOWN:
-            lines.append(f"  and {len(bad) - _FAILURES_SHOWN:,} more; --json shows all")
+        for group in list(groups.values())[:_FAILURES_SHOWN]:
+            lines += _failure(*group[0], more=len(group) - 1)
+        if len(groups) > _FAILURES_SHOWN:
+            lines.append(f"  and {len(groups) - _FAILURES_SHOWN:,} more kinds; --json shows all")
     return [*lines, *_deferrals(kept)]
 
 
@@ -129,8 +133,9 @@ def _table(records: Iterable[EvidenceRecord]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _failure(line: int, record: EvidenceRecord) -> list[str]:
-    lines = [f"  line {line}  {record.stage.value}  {record.outcome.value}  {record.case.case_id}"]
+def _failure(line: int, record: EvidenceRecord, more: int) -> list[str]:
+    likewise = f", and {more:,} more for the same reason" if more else ""
+    lines = [f"  line {line}  {record.stage.value}  {record.outcome.value}  {record.case.case_id}{likewise}"]
     first = record.first_mismatch
     if record.outcome is Outcome.FAILED and first is not None:
         want, got = (shown_word(word, record.case.output_dtype) for word in (first.expected, first.actual))

@@ -82,6 +82,13 @@ def test_show_names_failures_with_their_first_mismatch_in_hex_and_value(
     assert str(record.diagnostic) in out
 
 
+def test_show_says_once_why_many_records_are_blocked(command: Command, files: dict[str, Path]) -> None:
+    _, out, _ = command("report", "show", files["bad"], "--outcome", "blocked", "--operation", "mul")
+    reason = f"no certificate for {samples.WRONG_ORACLE}: Stage One failed at "
+    assert out.count(reason) == 1
+    assert "and 2 more for the same reason" in out
+
+
 def test_show_groups_deferrals_by_reason(command: Command, files: dict[str, Path]) -> None:
     _, out, _ = command("report", "show", files["bad"])
     assert "deferred: 2\n  2  vendor transcendental implementation" in out

@@ -11,6 +11,7 @@ from fake_carrier import raw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_kernelverify.diagnosis import detail as detail_module
 from pytest_kernelverify.diagnosis.detail import DETAIL_LIMIT, failure_detail
 from pytest_kernelverify.evidence.canonical import canonical_json
 
@@ -104,6 +105,23 @@ def test_the_whole_detail_with_its_diagnosis_stays_within_4_kb() -> None:
     wrong = list(range(0, prod(extents), 2))
     detail = detail_of(wrong, extents, step=1 << 20, diagnosis="x" * 400)
     assert len(canonical_json(detail).encode()) <= DETAIL_LIMIT
+
+
+def test_where_the_limit_is_reached_the_longest_lists_of_runs_are_cut_and_at_least_four_runs_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrong = [row * 64 + column for row in range(0, 64, 2) for column in range(0, 64, 2)]
+    whole = detail_of(wrong, (64, 64))
+    assert [len(axis["runs"]) for axis in whole["axes"]] == [32, 32]
+    monkeypatch.setattr(detail_module, "DETAIL_LIMIT", 800)
+    cut = detail_of(wrong, (64, 64))
+    assert len(canonical_json(cut).encode()) <= 800
+    for axis, before in zip(cut["axes"], whole["axes"], strict=True):
+        assert 4 <= len(axis["runs"]) < 32
+        assert axis["runs"] == before["runs"][: len(axis["runs"])]
+        assert axis["count"] == 32
+    monkeypatch.setattr(detail_module, "DETAIL_LIMIT", 1)
+    assert [len(axis["runs"]) for axis in detail_of(wrong, (64, 64))["axes"]] == [4, 4]
 
 
 @given(

@@ -252,6 +252,7 @@ def test_the_strict_facts_allow_none_of_it(fact: str) -> None:
 def test_a_looser_fact_allows_nothing_else(fact: str) -> None:
     facts, _ = LOOSE[fact]
     others = [(0x3F800000, ZERO), (ZERO, SUBNORMAL), (0x3F800000, NAN), (0x00800000, ZERO), (ZERO, 0x3F800000)]
+    others += [(SUBNORMAL, SUBNORMAL + 1), (SUBNORMAL, 0x00800000), (SUBNORMAL, NAN), (INFINITY, NAN)]
     for expected, actual in others:
         assert judged(raw(expected), raw(actual), facts=facts).outcome is Outcome.FAILED, (expected, actual)
 

@@ -215,8 +215,28 @@ def test_extrema_of_rows_agree_with_numpy() -> None:
         assert np.array_equal(signed.view(np.int32), reduce(x.view(np.int32), axis=-1))
 
 
-def test_every_rank_reduces_its_last_mode() -> None:
-    x: Array = f32(*range(8)).reshape(2, 2, 2)
-    assert answer("reduce_max(f32)->f32 compute=f32", x) == f32(1, 3, 5, 7).tolist()
-    assert answer("reduce_sum(f32)->f32 compute=f32 acc=floating:f32", x) == f32(1, 5, 9, 13).tolist()
-    assert answer("reduce_max(i32)->i32 compute=i32", i32(1, 9, 3)) == [9]
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "reduce_max(f32)->f32 compute=f32",
+        "reduce_sum(f32)->f32 compute=f32 acc=floating:f32",
+        "reduce_prod(f32)->f32 compute=f32 acc=sequential_binary32",
+        "reduce_prod(f32)->f32 compute=f32 acc=floating:f64",
+        "cumsum(f32)->f32 compute=f32 acc=sequential_binary32",
+        "cumsum(f32)->f32 compute=f32 acc=floating:f64",
+        "argmin(f32)->i32 compute=f32",
+        "sort_values(f32)->f32 compute=f32",
+        "sort_indices(f32)->i32 compute=f32",
+        "topk_values(f32)->f32 compute=f32",
+    ],
+)
+def test_every_rank_works_along_its_last_mode(plan: str) -> None:
+    assert answer("reduce_max(f32)->f32 compute=f32", f32(*range(8)).reshape(2, 2, 2)) == f32(1, 3, 5, 7).tolist()
+    x: Array = f32(*np.random.default_rng(9).uniform(-2, 2, 30)).reshape(2, 3, 5)
+    rows = run(plan, x.reshape(6, 5), bounds=True)
+    for other in (x, x.reshape(1, 2, 3, 1, 5)):
+        got = run(plan, other, bounds=True)
+        assert np.array_equal(got.words, rows.words)
+        assert (got.exact, got.terms) == (rows.exact, rows.terms)
+    alone = [word for row in x.reshape(6, 5) for word in answer(plan, row)]
+    assert alone == rows.words.tolist()

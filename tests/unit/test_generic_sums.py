@@ -124,6 +124,19 @@ def test_a_scan_starts_at_plus_zero_and_differs_from_the_exact_scan() -> None:
     assert answer(SCAN64, row) == [0, 0x4B800000, 0x4B800000, 0x4B800001]
 
 
+def test_terms_of_24_bits_whose_sum_needs_more_round_on_the_way() -> None:
+    row, one = words(0x4B7FFFFF, 0x40000000, 0x3F800000), f32(1)
+    stepwise, once = [0x4B800000], [0x4B800001]
+    assert answer(SCAN, row.reshape(1, 3))[-1:] == stepwise
+    assert answer(SCAN64, row.reshape(1, 3))[-1:] == once
+    signal, ones = row.reshape(1, 1, 3), f32(1, 1, 1).reshape(1, 1, 3)
+    assert (answer(CONV, signal, ones), answer(CONV64, signal, ones)) == (stepwise, once)
+    base, index, updates = row[:1].reshape(1, 1), i32(0, 0), row[1:].reshape(2, 1)
+    for acc, expected in (("sequential_binary32", stepwise), ("floating:f64", once)):
+        assert answer(f"scatter_add(f32,i32,f32)->f32 compute=f32 acc={acc}", base, index, updates) == expected
+    assert answer(CONV, one.reshape(1, 1, 1), one.reshape(1, 1, 1)) == one.tolist()
+
+
 def test_a_scan_that_overflows_stays_infinite_and_turns_nan_with_the_other_infinity() -> None:
     row = words(0x7F7FFFFF, 0x7F7FFFFF, 0xFF7FFFFF, SIGN | INFINITY, 0).reshape(1, 5)
     assert answer(SCAN, row) == [0x7F7FFFFF, INFINITY, INFINITY, NAN, NAN]

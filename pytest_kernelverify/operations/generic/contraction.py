@@ -76,8 +76,8 @@ class _Window(NamedTuple):
     inside: Array
 
 
-def _parameter(parameters: Mapping[str, Any], name: str, default: int, least: int) -> int:
-    value = parameters.get(name, default)
+def _parameter(parameters: Mapping[str, Any], name: str, least: int) -> int:
+    value = parameters[name]
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise GenericError(f"conv: {name} is {value!r}; expected an integer of {least} or more", "invalid")
     return value
@@ -99,8 +99,8 @@ def _window(lengths: tuple[int, ...], window: tuple[int, ...], stride: int, padd
 
 def conv(x: Array, weight: Array, parameters: Mapping[str, Any], sequential: bool, bounds: bool) -> Answer:
     """Cross-correlation of ``x[N, C, L...]`` and ``weight[O, C/g, R...]``; padding contributes no term."""
-    least = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": (1, 1)}
-    stride, padding, dilation, groups = (_parameter(parameters, name, *rule) for name, rule in least.items())
+    least = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+    stride, padding, dilation, groups = (_parameter(parameters, *rule) for rule in least.items())
     if x.ndim != weight.ndim or not 3 <= x.ndim <= 5:
         raise GenericError(
             f"conv: {x.shape} and {weight.shape} do not fit; expected N,C,L... and O,C/g,R... of rank 1-3", "invalid"

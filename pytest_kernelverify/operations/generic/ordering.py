@@ -20,7 +20,7 @@ def _stable(x: Array, integer: bool, descending: bool) -> Array:
 
 def sort_order(x: Array, integer: bool, parameters: Mapping[str, Any]) -> Array:
     """For each row the indices that sort it."""
-    descending = parameters.get("descending", False)
+    descending = parameters["descending"]
     if not isinstance(descending, bool):
         raise GenericError(f"sort: descending is {descending!r}; expected True or False", "invalid")
     return _stable(x, integer, descending)
@@ -28,7 +28,7 @@ def sort_order(x: Array, integer: bool, parameters: Mapping[str, Any]) -> Array:
 
 def topk_order(x: Array, integer: bool, parameters: Mapping[str, Any]) -> Array:
     """For each row the indices of its first k in the stable descending sort."""
-    k = parameters.get("k", 1)
+    k = parameters["k"]
     if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= x.shape[-1]:
         raise GenericError(f"topk: k is {k!r}; expected an integer from 0 to the row length {x.shape[-1]}", "invalid")
     return _stable(x, integer, True)[..., :k]

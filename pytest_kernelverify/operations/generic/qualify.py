@@ -132,6 +132,8 @@ _KNOWN: list[tuple[str, list[Array], Mapping[str, Any], str]] = [
         {},
         "33800000",
     ),
+    # 2**24 - 1, 2, 1: each has 24 bits, their sum rounds on the way.
+    (f"cumsum(f32)->f32 {_F32} {_SEQUENTIAL}", [_row("4B7FFFFF 40000000 3F800000")], {}, "4B7FFFFF 4B800000 4B800000"),
     # 2**24 + 1 + 1 is 2**24 in this order and 2**24 + 2 in the other.
     (
         f"conv(f32,f32)->f32 {_F32} {_SEQUENTIAL}",

@@ -107,12 +107,14 @@ def _clamp_ties(whole: bool, scalars: list[bool], count: int, seed: int, turn: i
     if whole:
         low = np.full(size, 7) if any(scalars) else 7 + below(seed, size, 3)
         return [int_words(6 + below(seed + 1, count, 5)), int_words(low), int_words(np.full(size, 9))]
-    zero_low, zero_high = words(0, SIGN, SIGN, 0x3F800000), words(0x3F800000, 0x3F800000, 0, 0x3F800000)
+    # lo = +0 over hi = -0 is no error: they are equal, and hi is applied last.
+    zero_low, zero_high = words(0, SIGN, SIGN, 0x3F800000, 0), words(0x3F800000, 0x3F800000, 0, 0x3F800000, SIGN)
     x = tiled(words(SIGN, 0, 0x3F800000, 0x3F7FFFFF, 0x3F800001, SIGN | 1 << 23), count, turn)
     if any(scalars):
-        return [x, np.full(size, 0 if turn % 2 else SIGN, np.uint32), np.full(size, 0x3F800000, np.uint32)]
+        ends = ((0, 0x3F800000), (SIGN, 0x3F800000), (0, SIGN))[turn % 3]
+        return [x, *(np.full(size, end, np.uint32) for end in ends)]
     step = np.arange(count) // 6
-    return [x, zero_low[step % 4], zero_high[step % 4]]
+    return [x, zero_low[step % 5], zero_high[step % 5]]
 
 
 def _clamp_specials(scalars: list[bool], count: int, size: int, turn: int) -> list[Words]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_kernelverify.cases.critical import INFINITY, NAN, SIGN
+from pytest_kernelverify.cases.critical import NAN
 from pytest_kernelverify.cases.ladder import Item, Payload, Rung
 from pytest_kernelverify.cases.values import INT_MAX, INT_MIN, Words, below, cast_words, int_words, integers
 from pytest_kernelverify.operations.plan import OperandRole, PlanKey
@@ -118,11 +118,9 @@ def _crossed_bounds(plan: PlanKey, step: int, at: int, size: int) -> list[Words]
 
 
 def _uncastable(plan: PlanKey, step: int, at: int, size: int) -> list[Words]:
-    """The first value above the range, a NaN, and the first below it; then infinities beside them."""
+    """The first value above the range, a NaN alone, and the first value below it."""
     words = cast_words(_filler(plan, size)[0], "f32")
     words[at] = (0x4F000000, NAN, 0xCF000001)[step]
-    if step == 1:
-        words[at + 3] = SIGN | INFINITY
     return [words]
 
 
@@ -146,11 +144,14 @@ def _sum_overflow(item: Item, plan: PlanKey) -> None:
 
 
 def _bad_index(item: Item, plan: PlanKey) -> None:
-    """One below 0, the extent itself, and the least Int32; among good ones, before and behind them."""
+    """One below 0, the extent itself, and its negation; among good ones, before and behind them.
+
+    A kernel that does not check them reaches the guard band, not memory that is not there.
+    """
     count, rows, width = 5, 4, 3
     for step, place in enumerate(_PLACES):
         index = below(item.seed_for(place), count, rows)
-        index[(0, count // 2, count - 1)[step]] = (-1, rows, INT_MIN)[step]
+        index[(0, count // 2, count - 1)[step]] = (-1, rows, -rows)[step]
         rung = Rung(width, _LAYOUTS[place], f"index-{place}", item.turn + step)
         dtype = plan.output
         table: Payload = (

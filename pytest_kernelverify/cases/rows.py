@@ -97,7 +97,11 @@ def _values(plan: PlanKey, kind: str, rows: int, size: int, seed: int, turn: int
         values[(turn + np.arange(rows)) % 2 == 0] *= -1
         return cast_words(values.ravel(), dtype)
     if kind == "subnormal":
-        return tiled(SUBNORMALS, count, turn)
+        # Every other row holds nothing larger than a subnormal, in order and not.
+        grid = tiled(SUBNORMALS, count, turn).reshape(rows, size)
+        small = words(3, SIGN | 5, 1, 0, 0x00400000, SIGN | 0x007FFFFF, 2)
+        grid[::2] = tiled(small, count, turn).reshape(rows, size)[::2]
+        return grid.ravel()
     build: Callable[[int, int, int], Words] = {
         ("ties", "f32"): _float_ties,
         ("ties", "i32"): _integer_ties,
@@ -134,7 +138,7 @@ def _planted(plan: PlanKey, kind: str, rows: int, size: int, seed: int, turn: in
 
 
 def _float_ties(rows: int, size: int, seed: int) -> Words:
-    """Rows: few distinct values; zeros from +0 and from -0 on; zeros among losers; one value; a pair at the ends."""
+    """Rows: few distinct values; zeros from +0 and from -0 on; zeros among losers; a pair at the ends."""
     grid = cast_words(integers(seed, rows * size, -1, 1), "f32").reshape(rows, size)
     alternating = np.arange(size) % 2
     for row in range(rows):
@@ -142,7 +146,9 @@ def _float_ties(rows: int, size: int, seed: int) -> Words:
             case 1 | 2:
                 grid[row] = np.where(alternating == row % 7 - 1, np.uint32(0), np.uint32(SIGN))
             case 3:
-                grid[row] = 0x40A00000
+                # The only zero: -0, last, among negative values.
+                grid[row] = 0xC0A00000
+                grid[row, -1] = SIGN
             case 4:
                 # The only zeros: -0 before +0, among negative values.
                 grid[row] = 0xBF800000

@@ -10,7 +10,7 @@ from pytest_kernelverify.cases.geometry import LONG_SIZES, SIZES
 from pytest_kernelverify.cases.ladder import Item, Payload, Rung, repeated, rungs
 from pytest_kernelverify.cases.shapes import Shape, shape_of
 from pytest_kernelverify.cases.terms import exact_terms
-from pytest_kernelverify.cases.values import Words, int_words, real_words
+from pytest_kernelverify.cases.values import Words, cast_words, int_words, real_words, whole_words
 from pytest_kernelverify.operations.plan import PlanKey
 
 __all__ = ["collisions", "structural_cases", "structural_kinds", "summing_operands"]
@@ -69,6 +69,8 @@ def structural_cases(item: Item) -> None:
         _add(item, plan, Rung(15, "pitched", "subnormal", item.turn), "subnormal")
     for rung, batch in repeated(ladder, ("small", "ones")):
         _add(item, plan, rung, "small", batch)
+    if plan.operation == "scatter_add":
+        _wide(item, plan)
     if plan.operation == "matmul":
         _large(item, plan)
         if plan.accumulator == "f32":
@@ -97,11 +99,20 @@ def collisions(index: Words) -> int:
 
 
 def _large(item: Item, plan: PlanKey) -> None:
-    """A matmul of 33 x 65 x 129: past every small threshold, in all three extents, none of them round."""
-    shape = Shape(((33, 65), (65, 129)), (33, 129), {}, 65)
+    """Matmuls past every small threshold in each extent, none of them round."""
+    for values, (m, k, n) in (("large", (33, 65, 129)), ("tall", (129, 9, 5))):
+        shape = Shape(((m, k), (k, n)), (m, n), {}, k)
+        words = exact_terms(plan, "small", shape, item.seed_for(values), 0)
+        rung = Rung(k, "pitched", values, item.turn)
+        item.add(rung, summing_operands(plan, words, shape), shape.output, contraction_length=k)
+
+
+def _wide(item: Item, plan: PlanKey) -> None:
+    """Rows of 1000 columns, which the size of a scatter_add, its updates, leaves short."""
+    shape = Shape(((3, 1000), (5,), (5, 1000)), (3, 1000), {}, 5)
     words = exact_terms(plan, "small", shape, item.seed_for("large"), 0)
-    rung = Rung(65, "pitched", "large", item.turn)
-    item.add(rung, summing_operands(plan, words, shape), shape.output, contraction_length=65)
+    rung = Rung(5, "pitched", "large", item.turn)
+    item.add(rung, summing_operands(plan, words, shape), shape.output, contraction_length=1 + collisions(words[1]))
 
 
 # Products whose rounding shows: (1 + 2**-12)**2 loses 2**-24, and 4097**2 loses its last bit.
@@ -136,5 +147,22 @@ def _fusion_probes(item: Item, plan: PlanKey) -> None:
         shape.output,
         contraction_length=2,
         expected=expected,
+        oracle_only=True,
+    )
+    # The same two terms at each pair of 33 places, 16 apart, between products of zero: wherever a step might be fused.
+    size = 33
+    row = np.arange(size)
+    lhs = np.zeros((size, size), dtype=np.int64)
+    lhs[row, row] = 4097
+    lhs[row, np.where(row < 16, row + 16, row - 16)] = -4096
+    both = [cast_words(values, dtype) for values, dtype in zip((lhs.ravel(), np.full(size, 4097)), dtypes, strict=True)]
+    shape = Shape(((size, size), (size, 1)), (size, 1), {}, size)
+    item.add(
+        Rung(size, "compact", "unfused_anywhere", 0),
+        summing_operands(plan, both, shape),
+        shape.output,
+        contraction_length=size,
+        # 4097 * 4097 rounds to 4097 * 4096 + 4096.
+        expected=whole_words(np.full(size, 4096)),
         oracle_only=True,
     )

@@ -310,7 +310,7 @@ def test_float32_matmuls_have_probes_on_which_every_fused_order_gives_another_va
     for item in of_class(VerificationClass.STRUCTURAL):
         if item.plan.operation != "matmul" or item.plan.accumulator != "f32":
             continue
-        (case,) = [case for case in item.cases() if case.oracle_only]
+        case, anywhere = [case for case in item.cases() if case.oracle_only]
         found += 1
         assert (case.size, case.contraction_length) == (2, 2)
         lhs, rhs = (
@@ -333,11 +333,18 @@ def test_float32_matmuls_have_probes_on_which_every_fused_order_gives_another_va
                 fused_somewhere[0] |= rounded(rounded(first) + second) != plain
                 fused_somewhere[1] |= rounded(first + rounded(second)) != plain
         assert fused_somewhere == [True, True], case.case_id
+        products = products_of(anywhere)
+        assert ((products != 0).sum(axis=1) == 2).all()
+        rounded_products = products.astype(np.float32).astype(np.float64)
+        assert np.array_equal(rounded_products.sum(axis=1).astype(np.float32), anywhere.expected.view(np.float32))
+        # Each place holds the product that rounds, once; fused, it would keep its last bit.
+        assert ((products != rounded_products).sum(axis=0) == 1).all()
+        assert (products.sum(axis=1).astype(np.float32) != anywhere.expected.view(np.float32)).all()
     assert found == 3
 
 
 def test_oracle_only_cases_are_exactly_the_fusion_probes():
-    assert {case.values for case in all_cases() if case.oracle_only} == {"unfused"}
+    assert {case.values for case in all_cases() if case.oracle_only} == {"unfused", "unfused_anywhere"}
 
 
 def test_a_sequential_convolution_has_witnesses_that_a_fused_one_fails():

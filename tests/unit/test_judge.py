@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.evidence.record import Outcome
-from pytest_kernelverify.numerics.bounds import integer_envelope, sum_envelope
 from pytest_kernelverify.numerics.layout import Layout
 from pytest_kernelverify.operations.facts import STRICT, ArithmeticFacts
 from pytest_kernelverify.operations.plan import VerificationClass
@@ -416,30 +415,3 @@ def test_what_lies_outside_is_listed_in_order_and_a_nan_is_the_worst_of_all() ->
     envelope = envelope_of([1, 1, 1, 1], [ULP] * 4)
     assert outside(raw(0x3F800009, 0x3F800001, NAN, INFINITY), envelope) == ([0, 2, 3], 2, float("inf"))
     assert outside(raw(), envelope_of([], [])) == ([], None, -1.0)
-
-
-@given(
-    exact=st.integers(-(2**200), 2**200),
-    more=st.integers(0, 2**200),
-    terms=st.integers(0, 5000),
-    accumulator=st.sampled_from(["f16", "bf16", "f32", "f64"]),
-    paths=st.sampled_from([1, 2]),
-    flushed=st.booleans(),
-)
-@settings(max_examples=300, deadline=None)
-def test_the_bound_in_integers_is_the_bound_in_fractions(
-    exact: int, more: int, terms: int, accumulator: str, paths: int, flushed: bool
-) -> None:
-    unit = Fraction(1, 2**180)
-    magnitude = abs(exact) + more
-    floor = 1 << (180 - 126 if flushed else 180 - 150)
-    try:
-        expected = sum_envelope(
-            exact * unit, magnitude * unit, terms, accumulator=accumulator, paths=paths, flushed=flushed
-        )
-    except ValueError:
-        with pytest.raises(ValueError, match="have no gamma bound"):
-            integer_envelope(exact, magnitude, terms, accumulator=accumulator, paths=paths, floor=floor)
-        return
-    above, below = integer_envelope(exact, magnitude, terms, accumulator=accumulator, paths=paths, floor=floor)
-    assert Fraction(above, below) * unit == expected

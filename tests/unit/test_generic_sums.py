@@ -69,6 +69,22 @@ def test_cancellation_leaves_the_small_term() -> None:
     assert answer(SUM64, words(0x7F7FFFFF, 1, 0xFF7FFFFF).reshape(1, 3)) == [1]
 
 
+@pytest.mark.parametrize("tail", [2.0**-149, 2.0**-60, 2.0**-20, 2.0**2, 2.0**20, 2.0**35])
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_tie_far_above_the_smallest_term_is_decided_by_that_term(tail: float, odd: int) -> None:
+    base = 2.0**60 + odd * 2.0**37
+    ties, even, odd_ = [base, 2.0**36], 2.0**60 + 2 * odd * 2.0**37, base
+    up = base + 2.0**37
+    for sign in (1, -1):
+        for extra, expected in (([tail], up), ([-tail], odd_), ([tail, -tail], even)):
+            row = f32(*(sign * term for term in [*extra, *ties]))
+            for plan in (SUM32, SUM64):
+                assert answer(plan, row.reshape(1, -1)) == f32(sign * expected).tolist()
+            ones = np.full((row.size, 1), 0x3F800000, np.uint32)
+            assert answer(MATMUL, row.reshape(1, -1), ones) == f32(sign * expected).tolist()
+            assert answer(SCAN64, row.reshape(1, -1))[-1:] == f32(sign * expected).tolist()
+
+
 def test_a_zero_sum_is_plus_zero_and_the_empty_sum_too() -> None:
     assert answer(SUM32, words(SIGN, SIGN).reshape(1, 2)) == [0]
     assert answer(SUM64, f32(1, -1).reshape(1, 2)) == [0]

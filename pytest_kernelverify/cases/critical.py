@@ -109,9 +109,8 @@ def halfway_pairs(operation: str, seed: int, count: int) -> tuple[Integers, Word
         half = np.array([0x3F000000, 0xBF000000, 0x3F000001, 0x3EFFFFFF, 0xBF000001, 0xBEFFFFFF], dtype=np.uint32)
         return large, half[below(seed + 1, count, len(half))]
     if operation == "mul":
-        # Odd factors of 12 and 13 bits: a product of 25 bits ends in a tie, one of 26 bits a quarter from it.
-        left = integers(seed, count, 2**11, 2**12 - 1) * 2 + 1
-        right = integers(seed + 1, count, 2**11, 2**12 - 1) | 1
+        # Odd factors of 13 bits: a product of 25 bits ends in a tie, one of 26 bits a quarter from it.
+        left, right = (integers(seed + axis, count, 2**11, 2**12 - 1) * 2 + 1 for axis in (0, 1))
         return left, whole_words(right)
     if operation == "rem":
         right = integers(seed, count, 2**10, 2**12 - 1) | 1

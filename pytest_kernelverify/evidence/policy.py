@@ -11,6 +11,8 @@ from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
 __all__ = ["POLICIES", "policy_name"]
 
 _CANONICAL_NAN = "every NaN word becomes 0x7FC00000 on both sides first"
+_FLOOR = "half the smallest subnormal (the smallest normal where subnormals may be flushed)"
+_TERMS = "per element, S = sum of |terms| (of K factors, |product| with K - 1 for K)"
 
 POLICIES: Mapping[str, str] = MappingProxyType(
     {
@@ -21,11 +23,11 @@ POLICIES: Mapping[str, str] = MappingProxyType(
         "integer-exact-v1": "integer results are equal",
         "stage-one-two-path-gamma-v1": (
             "|got - exact| <= 2 (gamma_K(u_acc) S [+ u_out (|exact| + gamma_K(u_acc) S) where the accumulator is wider"
-            " than the output] + half the smallest subnormal), S = sum of |terms|, per element"
+            f" than the output]) + {_FLOOR}; {_TERMS}"
         ),
         "stage-two-single-path-gamma-v1": (
-            "|got - exact| <= gamma_K(2^-24) S + half the smallest subnormal, S = sum of |terms|, per element; the"
-            " certified oracle's word lies within its own Float64 envelope of exact"
+            f"|got - exact| <= gamma_K(2^-24) S + {_FLOOR}; {_TERMS}; the certified oracle's word lies within its own"
+            " Float64 envelope of exact"
         ),
         "expected-error-v1": "both sides report the same error kind and leave the output untouched",
         "deferred-v1": "not run; the diagnostic is the reason",

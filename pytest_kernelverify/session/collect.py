@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_kernelverify.catalog.classify import Obligation, obligations
-from pytest_kernelverify.catalog.load import verification_profile
+from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.profile import VerificationStage
 from pytest_kernelverify.session.options import settings_key, unaimed_key
-from pytest_kernelverify.session.runs import profile_key
+from pytest_kernelverify.session.runs import owed_in
 from pytest_kernelverify.session.start import refuse_distribution
 
 __all__ = ["kv_mark", "parametrize"]
@@ -38,13 +37,9 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 
 def _owed(config: pytest.Config, stage: VerificationStage) -> Sequence[Obligation]:
-    from pytest_kernelverify.stages.target import ORACLE_PROFILE
-
-    target = config.stash[profile_key]
-    profile = target if stage is VerificationStage.TARGET else verification_profile(ORACLE_PROFILE)
     try:
         refuse_distribution(config.stash[settings_key].distribution)
-        owed = obligations(profile, stage)
+        owed = owed_in(config, stage)
     except (pytest.UsageError, RuntimeError, ValueError) as error:
         pytest.fail(str(error), pytrace=False)
     _check_ids(owed)

@@ -126,9 +126,9 @@ def _report_path(config: pytest.Config) -> Path | None:
 
 def _seed(config: pytest.Config) -> int:
     option, ini = config.getoption("kv_seed"), config.getini("kv_seed")
-    text = option if option is not None else ini
-    if not text:
+    if option is None and not ini:
         return 0
+    text = option if option is not None else ini
     if not (text.isascii() and text.isdigit()) or int(text) >= 1 << 63:
         name = "--kv-seed" if option is not None else "kv_seed"
         raise pytest.UsageError(f"{name}: {text!r} is not a seed; expected an integer from 0 to 2^63-1")

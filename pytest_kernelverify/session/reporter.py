@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_kernelverify.catalog.classify import Obligation
+from pytest_kernelverify.catalog.profile import VerificationStage
 from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
 from pytest_kernelverify.session.options import SUITE_ID, settings_key
-from pytest_kernelverify.session.runs import run_of
+from pytest_kernelverify.session.runs import owed_in, run_of
 from pytest_kernelverify.session.tally import Tally
 
 if TYPE_CHECKING:
     from pytest_kernelverify.report.journal import JournalWriter
 
 __all__ = ["Reporter"]
+
+_STAGES = tuple(stage.value for stage in VerificationStage)
 
 DEAD = "the process died while this item ran"
 DEAD_PROOF = "the process died while an item that needs this proof ran"
@@ -83,10 +86,10 @@ class Reporter:
         self._add(EvidenceRecord.from_json(json.loads(line)) for line in payload["records"])
         if "verdict" not in payload:
             return
-        obligation = self._obligation(payload["stage"], payload["token"])
         if payload["verdict"] is None:
             self.problems.append(f"{nodeid} ended before it had any evidence")
             return
+        obligation = self._obligations()[payload["stage"], payload["token"]]
         self._selected[obligation] = None
         self.tally.add(nodeid, obligation, Outcome(payload["verdict"]), payload["line"])
 
@@ -120,7 +123,7 @@ class Reporter:
         if stage is None:
             self.problems.append(f"{nodeid} died with its worker before it said which stage it verifies")
             return
-        obligation = self._obligation(stage, token)
+        obligation = self._obligations()[stage, token]
         self._crashed = True
         self._selected[obligation] = None
         self._add(lost_evidence(run_of(self.config), obligation, DEAD))
@@ -141,11 +144,9 @@ class Reporter:
 
     def _obligations(self) -> dict[tuple[str, str], Obligation]:
         if not self._owed:
-            self._owed = {(o.stage.value, o.token): o for o in run_of(self.config).obligations()}
+            owed = [o for stage in VerificationStage for o in owed_in(self.config, stage)]
+            self._owed = {(o.stage.value, o.token): o for o in owed}
         return self._owed
-
-    def _obligation(self, stage: str, token: str) -> Obligation:
-        return self._obligations()[stage, token]
 
     def _finish(self, session: pytest.Session) -> None:
         if not self.problems and self.settings.report is not None:
@@ -175,4 +176,3 @@ class Reporter:
             self._journal.remove()
 
 
-_STAGES = ("oracle", "target")

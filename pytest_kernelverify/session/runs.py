@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_kernelverify.catalog.profile import VerificationProfile
+from pytest_kernelverify.catalog.classify import Obligation, obligations
+from pytest_kernelverify.catalog.load import verification_profile
+from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
 from pytest_kernelverify.session.options import settings_key
 
 if TYPE_CHECKING:
     from pytest_kernelverify.stages.run import Run
 
-__all__ = ["fingerprint", "profile_key", "refusal", "run_of"]
+__all__ = ["fingerprint", "owed_in", "profile_key", "refusal", "run_of"]
 
 log = logging.getLogger("kernelverify")
 
 profile_key = pytest.StashKey[VerificationProfile]()
 _run_key = pytest.StashKey["Run | str"]()
+
+
+def owed_in(config: pytest.Config, stage: VerificationStage) -> tuple[Obligation, ...]:
+    """What the oracle or the target owes; nothing is opened that only a run needs."""
+    from pytest_kernelverify.stages.target import ORACLE_PROFILE
+
+    target = stage is VerificationStage.TARGET
+    return obligations(config.stash[profile_key] if target else verification_profile(ORACLE_PROFILE), stage)
 
 
 def run_of(config: pytest.Config) -> Run:

@@ -57,7 +57,10 @@ class Terminal:
             yield from self._deferred()
         elif self._reporter.settings.typed:
             yield "nothing was verified: no test that requests kv_case was run"
-        yield from (f"problem: {problem}" for problem in self._reporter.problems)
+        problems = self._reporter.problems
+        yield from (f"problem: {problem}" for problem in problems[:SHOWN])
+        if len(problems) > SHOWN:
+            yield f"and {len(problems) - SHOWN} more problems"
         yield from self._report()
 
     def _table(self) -> Iterator[str]:

@@ -19,7 +19,7 @@ from pytest_kernelverify.catalog.profile import (
 from pytest_kernelverify.evidence.record import EvidenceStage
 from pytest_kernelverify.operations.plan import LogicalKernel, PlanKey, VerificationClass
 
-__all__ = ["Obligation", "check_advertised", "classify_profile_plans", "obligations", "require_role"]
+__all__ = ["Obligation", "check_advertised", "classify_profile_plans", "obligations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +87,16 @@ def _match(
         )
 
 
-def require_role(profile: VerificationProfile, stage: VerificationStage) -> None:
-    """TypeError for no profile at all; ValueError for one that is not the installed one or does not play that role."""
+def obligations(profile: VerificationProfile, stage: VerificationStage) -> tuple[Obligation, ...]:
+    """What a profile owes in one stage, plan-major: every plan x class, every deferred plan, then the subjects.
+
+    TypeError for no profile at all; ValueError, before any library is asked, for one that is not the installed one or
+    does not play that role; otherwise the errors of :func:`classify_profile_plans`.
+    """
     manifest_of(profile)
     if stage not in profile.stages:
         roles = ", ".join(role.value for role in profile.stages)
         raise ValueError(f"profile {profile.profile_id!r} is no {stage.value}; its roles: {roles}")
-
-
-def obligations(profile: VerificationProfile, stage: VerificationStage) -> tuple[Obligation, ...]:
-    """What a profile owes in one stage, plan-major: every plan x class, every deferred plan, then the subjects.
-
-    Errors are those of :func:`require_role` and of :func:`classify_profile_plans`.
-    """
-    require_role(profile, stage)
     return _obligations(profile, stage)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pytest_kernelverify.carriers.base import Carrier
 from pytest_kernelverify.carriers.opening import open_carrier
 from pytest_kernelverify.cases.case import Case
-from pytest_kernelverify.catalog.classify import Obligation, obligations, require_role
+from pytest_kernelverify.catalog.classify import Obligation, obligations
 from pytest_kernelverify.catalog.load import verification_profile
 from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
 from pytest_kernelverify.evidence.certificate import OracleCertificate
@@ -197,7 +197,6 @@ def run_target_stage(
     Stage One; RuntimeError where the profile's runtime is missing. A certificate that is absent, forged or incomplete
     leaves blocked records instead of runs.
     """
-    require_role(profile, VerificationStage.TARGET)
     check_result(oracle_result, ORACLE_PROFILE)
     owed = obligations(profile, VerificationStage.TARGET)
     oracle_profile = verification_profile(ORACLE_PROFILE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
+from copy import copy
 from typing import Any
 
 from pytest_kernelverify.evidence.canonical import canonical_json, digest_of
@@ -101,16 +101,24 @@ def _flipped(text: str) -> str:
 
 
 def changed(lines: Lines, index: int, path: Path, value: Any) -> Lines:
-    result = list(lines)
-    result[index] = deepcopy(lines[index])
+    result = _copied(lines, index, path)
     at(result[index], path[:-1])[path[-1]] = value
     return result
 
 
 def dropped(lines: Lines, index: int, path: Path) -> Lines:
-    result = list(lines)
-    result[index] = deepcopy(lines[index])
+    result = _copied(lines, index, path)
     del at(result[index], path[:-1])[path[-1]]
+    return result
+
+
+def _copied(lines: Lines, index: int, path: Path) -> Lines:
+    """The lines with fresh containers along one path, so that what it leads to can be changed."""
+    result = list(lines)
+    result[index] = here = copy(lines[index])
+    for part in path[:-1]:
+        here[part] = copy(here[part])
+        here = here[part]
     return result
 
 
@@ -151,8 +159,8 @@ def resealed(lines: Lines, touched: Path = ()) -> Lines:
     _redigest(records)
     _recertify(header, records, touched)
     _redigest(records)
-    header["records_digest"] = digest_of([record.get("digest") for record in records])
-    header["record_count"] = len(records)
+    right = {"records_digest": digest_of([record.get("digest") for record in records]), "record_count": len(records)}
+    header.update({name: value for name, value in right.items() if touched != (name,)})
     header.pop("digest", None)
     header["digest"] = digest_of(header)
     return [header, *records]

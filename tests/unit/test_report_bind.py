@@ -68,3 +68,26 @@ def test_a_record_judged_under_another_receipt_than_its_kernels_is_refused() -> 
     other = next(found.id for found in given["receipts"] if found.kernel != first.case.kernel)
     with pytest.raises(ValueError, match="line "):
         bind_report(**{**given, "records": (replace(first, receipt=other), *given["records"][1:])})
+
+
+def test_a_blocked_target_without_the_evidence_that_blocks_it_is_refused() -> None:
+    given = parts(samples.cpu_report())
+    gone = {
+        found.id
+        for found in given["requirements"]
+        if found.plan == samples.WRONG_ORACLE and found.stage.value == "oracle"
+    }
+    given["requirements"] = [found for found in given["requirements"] if found.id not in gone]
+    given["records"] = [record for record in given["records"] if record.requirement not in gone]
+    with pytest.raises(
+        ValueError, match=r"^line 1: mul\(i32,i32\).* \(target\) rests on mul.* \(oracle\), which is missing"
+    ):
+        bind_report(**given)
+
+
+def test_a_record_count_or_records_digest_that_is_not_the_records_is_refused() -> None:
+    report = samples.sample("oracle exact")[0]
+    for name, value in (("record_count", 99), ("records_digest", "0" * 64)):
+        forged = VerificationReport(replace(report.header, **{name: value}), report.records)
+        with samples.small_catalog(), pytest.raises(ValueError, match=f"^line 1: {name} is "):
+            VerificationReport.from_jsonl(forged.to_jsonl())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -39,6 +40,18 @@ def _check(shape: Any, stride: Any) -> None:
             raise ValueError(f"layout {word} {number} is negative; it must be 0 or more")
 
 
+@lru_cache(maxsize=8192)
+def _extents(shape: Nested) -> tuple[int, ...]:
+    return tuple(prod(_leaves(mode)) for mode in shape)
+
+
+@lru_cache(maxsize=8192)
+def _modes(shape: Nested, stride: Nested) -> tuple[tuple[tuple[int, int], ...], ...]:
+    return tuple(
+        tuple(zip(_leaves(extent), _leaves(step), strict=True)) for extent, step in zip(shape, stride, strict=True)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Extents and strides in elements, possibly nested, plus an offset into the parent.
@@ -69,7 +82,7 @@ class Layout:
     @property
     def extents(self) -> tuple[int, ...]:
         """The size of each mode."""
-        return tuple(prod(_leaves(mode)) for mode in self.shape)
+        return _extents(self.shape)
 
     @property
     def size(self) -> int:
@@ -79,10 +92,7 @@ class Layout:
     @property
     def leaves(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """For each mode its leaves, outermost first, as (extent, stride)."""
-        return tuple(
-            tuple(zip(_leaves(extent), _leaves(step), strict=True))
-            for extent, step in zip(self.shape, self.stride, strict=True)
-        )
+        return _modes(self.shape, self.stride)
 
     def offsets(self) -> npt.NDArray[np.int64]:
         """The parent offset of each logical element, in logical order (1-D)."""

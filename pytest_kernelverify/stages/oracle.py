@@ -108,7 +108,7 @@ class OracleStage:
 
     def _prove(self, obligation: Obligation) -> list[EvidenceRecord]:
         requirements = self._requirements_of(obligation)
-        receipt = self.carrier.receipt(obligation.kernel).id
+        receipt, reference = self.carrier.receipt(obligation.kernel).id, self.oracle_reference.id
         records = []
         for case in self._cases_of(obligation):
             run = None
@@ -125,7 +125,7 @@ class OracleStage:
                     run=run,
                     requirement=requirements[case.case_id].id,
                     receipt=receipt,
-                    oracle_reference=self.oracle_reference.id,
+                    oracle_reference=reference,
                 )
             )
         return records
@@ -169,7 +169,8 @@ class OracleStage:
         mine = [record for record in evidence if (record.case.plan, record.case.subject) == (plan, subject)]
         if what in self._certificates and self._is_own(owed, mine):
             return self._certificates[what]
-        if any(record.oracle_reference != self.oracle_reference.id for record in mine):
+        reference = self.oracle_reference.id
+        if any(record.oracle_reference != reference for record in mine):
             return None
         return issue_certificate(
             self.profile.profile_id,

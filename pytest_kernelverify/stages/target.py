@@ -121,6 +121,8 @@ class TargetStage:
         blocked, certificates = self._authorise(obligation)
         consumed = tuple(sorted(certificate.id for certificate in certificates))
         same = self._is_oracle_itself(obligation)
+        reference = self.oracle.oracle_reference.id
+        receipt = self.carrier.receipt(obligation.kernel).id if blocked is None else None
         records = []
         for case in cases:
             run = None
@@ -137,8 +139,8 @@ class TargetStage:
                     judgement,
                     run=run,
                     requirement=requirements[case.case_id].id,
-                    receipt=self.carrier.receipt(obligation.kernel).id if ran else None,
-                    oracle_reference=self.oracle.oracle_reference.id,
+                    receipt=receipt if ran else None,
+                    oracle_reference=reference,
                     certificates=consumed if ran else (),
                     authority="certificate" if ran and case.plan is not None and not same else "generic",
                     self_comparison=ran and same,

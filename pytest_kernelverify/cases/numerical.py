@@ -65,7 +65,7 @@ def _terms(plan: PlanKey, kind: str, shape: Shape, seed: int) -> list[Words]:
     if name == "matmul":
         return _multiplied(kind, shape, dtypes, seed)
     if name == "conv":
-        weights = _sequence(kind, np.arange(shape.counts[1]) % max(shape.terms, 1), seed + 1, -20, 20)
+        weights = _sequence(kind, np.arange(shape.counts[1]) % shape.terms, seed + 1, -20, 20, shape.terms)
         if kind == "cancellation":
             return [_powers(seed, shape.counts[0], signed=False), weights]
         return [_sequence(kind, np.arange(shape.counts[0]), seed, -20, 20), weights]
@@ -76,20 +76,20 @@ def _terms(plan: PlanKey, kind: str, shape: Shape, seed: int) -> list[Words]:
         updates = _sequence(kind, turn, seed + 2, -20, 20)
         base = _sequence("positive", np.arange(height * width), seed + 1, -20, 20)
         return [base, int_words(index), updates]
-    return [_sequence(kind, np.arange(shape.counts[0]) % shape.terms, seed, -20, 20)]
+    return [_sequence(kind, np.arange(shape.counts[0]) % shape.terms, seed, -20, 20, shape.terms)]
 
 
-def _sequence(kind: str, place: Words, seed: int, low: int, high: int) -> Words:
+def _sequence(kind: str, place: Words, seed: int, low: int, high: int, length: int = 1 << 30) -> Words:
     """Terms by their place in a sum: of one sign and size, of wide exponents, or big, small, minus big."""
     count = len(place)
     if kind == "positive":
         return float_words(seed, count, -1, 1, signed=False)
     if kind == "wide":
         return float_words(seed, count, low, high)
-    # Thirds of a sum that cancel down to the small ones: [2**24, about one, -2**24].
+    # Thirds of a sum that cancel down to the small ones: [2**24, about one, -2**24]; what is left over is small.
     small = float_words(seed, count, 0, 0, signed=False)
     big = real_words([2.0**24, 0.0, -(2.0**24)])[place % 3]
-    return np.where(place % 3 == 1, small, big)
+    return np.where((place % 3 == 1) | (place >= length // 3 * 3), small, big)
 
 
 def _powers(seed: int, count: int, *, signed: bool = True) -> Words:
@@ -105,11 +105,12 @@ def _multiplied(kind: str, shape: Shape, dtypes: list[str], seed: int) -> list[W
     for axis, (dtype, place) in enumerate(zip(dtypes, places, strict=True)):
         count = len(place)
         if dtype == "f32":
-            words = _sequence(kind, place, seed + axis, -20, 20)
+            words = _sequence(kind, place, seed + axis, -20, 20, size)
         elif kind == "cancellation":
             # Beyond 2**24 the conversion rounds first, the same way in both signs.
-            big = 2**24 + 1
-            words = int_words(np.array([big, 0, -big])[place % 3] + (place % 3 == 1) * integers(seed, count, 1, 3))
+            big = np.array([2**24 + 1, 0, -(2**24) - 1])[place % 3]
+            little = (place % 3 == 1) | (place >= size // 3 * 3)
+            words = int_words(np.where(little, integers(seed, count, 1, 3), big))
         else:
             low = 1 if kind == "positive" else -(2**31) + 1
             values = integers(seed + axis, count, low, 2**31 - 1)

@@ -368,3 +368,34 @@ def test_sequential_order_witnesses_change_when_the_row_is_reversed():
                     row = case.operands[0].words.reshape(case.operands[0].extents).view(np.float32)
                     forward, backward = (step.accumulate(x, axis=1)[:, -1] for x in (row, row[:, ::-1]))
                 assert (forward != backward).any() or case.layout == "stride0", case.case_id
+
+
+def test_sequential_halfway_witnesses_meet_ties_and_their_neighbours_at_a_step():
+    for item in of_class(VerificationClass.EXACT_ARITHMETIC, accumulation=("sequential_binary32",)):
+        if item.plan.operation not in ("cumsum", "reduce_prod"):
+            continue
+        step = np.add if item.plan.operation == "cumsum" else np.multiply
+        ties = 0
+        for case in item.cases():
+            if case.values != "halfway":
+                continue
+            grid = case.operands[0].words.reshape(case.operands[0].extents).view(np.float32)
+            before = step.accumulate(grid, axis=1)[:, :-1]
+            exact = step(before.astype(np.float64), grid[:, 1:].astype(np.float64))
+            up = exact.astype(np.float32)
+            other = np.nextafter(up, np.where(exact > up, np.inf, -np.inf).astype(np.float32))
+            ties += np.count_nonzero((exact != up) & (exact - up == other - exact))
+        assert ties > 0, item.id
+
+
+def test_cancelling_witnesses_lose_their_small_terms_in_a_float32_accumulator():
+    for item in of_class(VerificationClass.NUMERICAL, output=("f32",)):
+        cancelling = [case for case in item.cases() if case.values == "cancellation"]
+        assert bool(cancelling) == (item.plan.operation != "reduce_prod"), item.id
+        lost = []
+        for case in cancelling:
+            answer = answer_of(case)
+            lost.append(any(m > abs(e) << 10 for e, m in zip(answer.scaled, answer.magnitudes, strict=True)))
+        # Padding cuts some windows of a convolution short, and a stride of 0 repeats one term.
+        partly = item.plan.operation == "conv"
+        assert not cancelling or (any(lost) if partly else all(lost)), item.id

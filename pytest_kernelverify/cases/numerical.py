@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isqrt
+from typing import Any
 
 import numpy as np
 
@@ -73,13 +74,14 @@ def _terms(plan: PlanKey, kind: str, shape: Shape, seed: int) -> list[Words]:
         (height, width), (size,), _ = shape.operands
         index = scatter_index(seed, size, height)
         turn = np.repeat(occurrences(index, height), width)
-        updates = _sequence(kind, turn, seed + 2, -20, 20)
+        hits = np.repeat(np.bincount(index, minlength=height)[index], width)
+        updates = _sequence(kind, turn, seed + 2, -20, 20, hits)
         base = _sequence("positive", np.arange(height * width), seed + 1, -20, 20)
         return [base, int_words(index), updates]
     return [_sequence(kind, np.arange(shape.counts[0]) % shape.terms, seed, -20, 20, shape.terms)]
 
 
-def _sequence(kind: str, place: Words, seed: int, low: int, high: int, length: int = 1 << 30) -> Words:
+def _sequence(kind: str, place: Words, seed: int, low: int, high: int, length: Any = 1 << 30) -> Words:
     """Terms by their place in a sum: of one sign and size, of wide exponents, or big, small, minus big."""
     count = len(place)
     if kind == "positive":

@@ -36,12 +36,20 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    return options.suite_package(path, parent)
+    if path.name != options.PACKAGE.name:
+        return None
+    from pytest_kernelverify.session import anchor
+
+    return anchor.suite_package(path, parent)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    return options.suite_module(module_path, parent)
+    if module_path.name != options.SUITE.name or not module_path.samefile(options.SUITE):
+        return None
+    from pytest_kernelverify.session import anchor
+
+    return anchor.suite_module(module_path, parent)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -52,7 +60,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    options.drop_unaimed(config, items)
+    if options.unaimed_key in config.stash:
+        from pytest_kernelverify.session import collect
+
+        collect.drop_unaimed(config, items)
 
 
 @pytest.fixture

@@ -9,11 +9,14 @@ import pytest
 
 from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.profile import VerificationStage
-from pytest_kernelverify.session.options import settings_key, unaimed_key
+from pytest_kernelverify.session.options import unaimed_key
 from pytest_kernelverify.session.runs import owed_in
+from pytest_kernelverify.session.settings import settings_key
 from pytest_kernelverify.session.start import refuse_distribution
 
-__all__ = ["kv_mark", "parametrize"]
+__all__ = ["drop_unaimed", "kv_mark", "parametrize"]
+
+_UNAIMED = object()
 
 _ID = re.compile(r"[a-z0-9_]+(-[a-z0-9_]+)*")
 _STAGES = {"kv_oracle": VerificationStage.ORACLE, "kv_target": VerificationStage.TARGET}
@@ -28,12 +31,24 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
             f"{metafunc.function.__name__} requests kv_case; it must also request one of kv_oracle and kv_target",
             pytrace=False,
         )
-    if config.stash[settings_key].target is None:
+    if settings_key not in config.stash:
         config.stash[unaimed_key] = True
-        metafunc.parametrize("kv_case", [pytest.param(unaimed_key, id="no_target")], indirect=True)
+        metafunc.parametrize("kv_case", [pytest.param(_UNAIMED, id="no_target")], indirect=True)
         return
     owed = _owed(config, stages[0])
     metafunc.parametrize("kv_case", [pytest.param(o, id=o.token, marks=kv_mark(o)) for o in owed], indirect=True)
+
+
+def drop_unaimed(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the placeholders. Called by ``pytest_collection_modifyitems``."""
+    unaimed = [item for item in items if _param(item) is _UNAIMED]
+    items[:] = [item for item in items if _param(item) is not _UNAIMED]
+    config.hook.pytest_deselected(items=unaimed)
+
+
+def _param(item: pytest.Item) -> object:
+    callspec = getattr(item, "callspec", None)
+    return None if callspec is None else callspec.params.get("kv_case")
 
 
 def _owed(config: pytest.Config, stage: VerificationStage) -> Sequence[Obligation]:

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
-from pytest_kernelverify.session.options import settings_key
 from pytest_kernelverify.session.runs import refusal, run_of
+from pytest_kernelverify.session.settings import settings_key
 from pytest_kernelverify.session.verdict import Verdict, reproduction, verdict_of
 
 if TYPE_CHECKING:

@@ -8,13 +8,15 @@ from pytest_kernelverify.catalog.classify import obligations
 from pytest_kernelverify.catalog.load import verification_profiles
 from pytest_kernelverify.catalog.profile import VerificationStage
 from pytest_kernelverify.session.profiles import register_offered, resolve
+from pytest_kernelverify.session.settings import target_name
 
 __all__ = ["print_list"]
 
 
-def print_list(config: pytest.Config, target: str | None) -> int:
+def print_list(config: pytest.Config) -> int:
     """Print plan, class and reason of everything the target owes; UsageError without a target."""
     register_offered(config)
+    target = target_name(config)
     if target is None:
         known = ", ".join(p.profile_id for p in verification_profiles() if VerificationStage.TARGET in p.stages)
         raise pytest.UsageError(f"--kv-list: name the target to list with --kv-target=NAME; known targets: {known}")

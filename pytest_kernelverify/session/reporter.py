@@ -12,8 +12,9 @@ import pytest
 from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.profile import VerificationStage
 from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
-from pytest_kernelverify.session.options import SUITE_ID, settings_key
+from pytest_kernelverify.session.anchor import SUITE_ID
 from pytest_kernelverify.session.runs import owed_in, run_of
+from pytest_kernelverify.session.settings import settings_key
 from pytest_kernelverify.session.tally import Tally
 
 if TYPE_CHECKING:

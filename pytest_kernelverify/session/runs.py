@@ -10,7 +10,7 @@ import pytest
 from pytest_kernelverify.catalog.classify import Obligation, obligations
 from pytest_kernelverify.catalog.load import verification_profile
 from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
-from pytest_kernelverify.session.options import settings_key
+from pytest_kernelverify.session.settings import settings_key
 
 if TYPE_CHECKING:
     from pytest_kernelverify.stages.run import Run

@@ -1,28 +1,39 @@
-"""What is loaded once a target is named."""
+"""What is loaded for a run that concerns us."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
-from pytest_kernelverify.session import profiles
-from pytest_kernelverify.session.options import Settings
-from pytest_kernelverify.session.runs import profile_key
+from pytest_kernelverify.session.anchor import aim_arguments
+from pytest_kernelverify.session.options import PACKAGE
+from pytest_kernelverify.session.settings import Settings, read_settings, settings_key
 
 __all__ = ["refuse_distribution", "start"]
 
 _DISTRIBUTIONS = ("no", "load", "worksteal")
 
 
-def start(config: pytest.Config, settings: Settings) -> None:
-    """Called by ``pytest_configure``; UsageError for a target or a distribution that cannot be used."""
-    assert settings.target is not None
+def start(config: pytest.Config) -> None:
+    """Called by ``pytest_configure``; UsageError for an option, a target or a distribution that cannot be used."""
+    _refuse_unbuilt_checkout(config)
+    settings = read_settings(config)
+    aim_arguments(config, settings.suite)
+    if settings.target is not None:
+        config.stash[settings_key] = settings
+        _register(config, settings, settings.target)
+
+
+def _register(config: pytest.Config, settings: Settings, target: str) -> None:
+    from pytest_kernelverify.session import profiles
+    from pytest_kernelverify.session.gate import Items
+    from pytest_kernelverify.session.runs import profile_key
+
     if settings.typed:
         refuse_distribution(settings.distribution)
     profiles.register_offered(config)
-    config.stash[profile_key] = profiles.resolve(settings.target)
-
-    from pytest_kernelverify.session.gate import Items
-
+    config.stash[profile_key] = profiles.resolve(target)
     config.pluginmanager.register(Items(), "kernelverify-items")
     if not hasattr(config, "workerinput"):
         from pytest_kernelverify.session.reporter import Reporter
@@ -40,4 +51,13 @@ def refuse_distribution(distribution: str) -> None:
     if distribution not in _DISTRIBUTIONS:
         raise pytest.UsageError(
             f"--dist {distribution}: kernel tests are distributed by load or worksteal only; use --dist load"
+        )
+
+
+def _refuse_unbuilt_checkout(config: pytest.Config) -> None:
+    """``python -m pytest`` puts the checkout before an installed package; without its extension nothing can run."""
+    if config.rootpath == PACKAGE.parent and find_spec("pytest_kernelverify._oracle") is None:
+        raise pytest.UsageError(
+            f"{PACKAGE.name} is imported from this checkout, whose C extension is not built; build it with:"
+            " python -m pip install -e '.[test]'"
         )

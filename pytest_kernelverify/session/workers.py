@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_kernelverify.session.options import settings_key
 from pytest_kernelverify.session.profiles import conftest_ids_key
 from pytest_kernelverify.session.runs import fingerprint, profile_key, run_of
+from pytest_kernelverify.session.settings import settings_key
 
 __all__ = ["Workers"]
 
@@ -40,16 +40,8 @@ class Workers:
         node.workerinput["kernelverify"] = self._message
 
     def _for_workers(self) -> dict[str, Any]:
-        settings = self._config.stash[settings_key]
         try:
             agreed = fingerprint(run_of(self._config))
         except RuntimeError:
             agreed = {}  # each item says why the target cannot run; a target typed here has been refused before
-        return {
-            "target": self._config.stash[profile_key].profile_id,
-            "seed": settings.seed,
-            "typed": settings.typed,
-            "suite": list(settings.suite),
-            "distribution": settings.distribution,
-            "fingerprint": agreed,
-        }
+        return {"settings": self._config.stash[settings_key].to_worker(), "fingerprint": agreed}

@@ -23,6 +23,8 @@ from pytest_kernelverify.session import collect, listing, start, terminal, worke
 
 XDIST = importlib.util.find_spec("xdist") is not None
 MATRIX = {"plain": (), "no_xdist": ("-p", "no:xdist"), "n0": ("-n0",), "n2": ("-n2",)}
+# An in-process run would import it anew each time.
+NO_HYPOTHESIS = ("-p", "no:hypothesispytest")
 
 
 @pytest.fixture(params=MATRIX)
@@ -46,7 +48,7 @@ class Project:
 
     def run(self, *args: str, fresh: bool = False) -> pytest.RunResult:
         """``fresh``: in a process of its own, as a conftest that replaces something in ours needs."""
-        options = (*args, *self.options)
+        options = (*args, *self.options, *NO_HYPOTHESIS)
         if fresh or "-n2" in options:
             return self.pytester.runpytest_subprocess(*options)
         return self.pytester.runpytest_inprocess(*options)

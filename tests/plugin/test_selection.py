@@ -69,6 +69,11 @@ def test_the_suite_stands_beside_other_paths_when_it_is_named(plain):
     assert plain.counts(result) == {"passed": 2}
 
 
+def test_the_suite_can_be_named_as_a_module(plain):
+    result = plain.run("--kv-target=cpu-compiled", "--pyargs", "pytest_kernelverify.suite", "-k", "recip")
+    assert plain.counts(result) == {"passed": 2}
+
+
 def test_an_unknown_item_of_the_suite_is_a_usage_error(plain):
     result = plain.run("--kv-target=cpu-compiled", "pytest_kernelverify/suite.py::test_target[nothing]")
     assert result.ret == 4

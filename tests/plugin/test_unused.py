@@ -25,7 +25,7 @@ def test_a_run_without_a_target_loads_nothing_of_the_core(plain):
         """
     )
     plain.pytester.makepyfile(test_own="def test_own(): pass")
-    result = plain.run("-p", "no:hypothesispytest", fresh=True)
+    result = plain.run(fresh=True)
     assert result.ret == 0
     expected = [f"pytest_kernelverify.{name}" for name in ("hookspecs", "plugin", "session", "session.options")]
     result.stdout.fnmatch_lines([f"loaded: {str(expected).replace('[', '[[]')} False"])

@@ -135,3 +135,43 @@ def documented() -> dict[str, set[str]]:
 @pytest.mark.parametrize("name", ATTACKED)
 def test_with_all_digests_right_again_only_the_documented_fields_can_be_forged(name: str) -> None:
     assert undetermined(name) == documented()[name]
+
+
+def forged_together(name: str, *changes: tuple[attacks.Path, object], stage: str | None = None) -> str | None:
+    """What is said of a report in which several fields of one record changed at once and all digests are right."""
+    report, index = samples.sample(name)
+    record = report.records[index]
+    if stage is not None:
+        report = report.view(lambda owed: owed.stage.value == stage)
+        index = report.records.index(record)
+    lines = attacks.lines_of(report)
+    for path, value in changes:
+        lines = attacks.changed(lines, index + 1, path, value)
+    return refusal(attacks.text_of(attacks.resealed(lines)))
+
+
+def test_input_hashes_changed_alike_are_refused_because_the_catalog_gives_them() -> None:
+    hashes = ["0" * 64]
+    said = forged_together("oracle exact", (("target_input_hashes",), hashes), (("oracle_input_hashes",), hashes))
+    assert said is not None
+    assert "target_input_hashes is ('000" in said
+    assert "the catalog's case has" in said
+
+
+@pytest.mark.parametrize("name", ["oracle analytic", "oracle movement"])
+def test_an_output_hash_is_refused_where_the_case_states_its_answer_even_without_a_twin(name: str) -> None:
+    said = forged_together(name, (("output_hash",), "0" * 64), stage="oracle")
+    assert said is not None
+    assert "another output_hash than the words its case states" in said
+
+
+def test_fields_that_say_the_same_can_be_forged_only_together_as_documented() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert "`bound` with `tolerance.absolute`, and `diagnostic` with `detail.diagnosis`" in text
+    bound, tolerance = (("bound",), 1.0), (("tolerance", "absolute"), 1.0)
+    assert forged_together("oracle numerical", bound) is not None
+    assert forged_together("oracle numerical", tolerance) is not None
+    assert forged_together("oracle numerical", bound, tolerance) is None
+    said, again = (("diagnostic",), "x"), (("detail", "diagnosis"), "x")
+    assert forged_together("oracle failed", said) is not None
+    assert forged_together("oracle failed", said, again) is None

@@ -91,3 +91,12 @@ def test_a_record_count_or_records_digest_that_is_not_the_records_is_refused() -
         forged = VerificationReport(replace(report.header, **{name: value}), report.records)
         with samples.small_catalog(), pytest.raises(ValueError, match=f"^line 1: {name} is "):
             VerificationReport.from_jsonl(forged.to_jsonl())
+
+
+def test_a_receipt_in_the_header_that_no_record_refers_to_is_refused() -> None:
+    report = samples.sample("oracle exact")[0]
+    spare = next(found for found in samples.cpu_report().header.receipts.values() if found.binding_name == "kv_mul")
+    receipts = {**report.header.receipts, spare.id: spare}
+    forged = VerificationReport(replace(report.header, receipts=receipts), report.records)
+    with samples.small_catalog(), pytest.raises(ValueError, match=r"^line 1: receipt .* no record refers to it"):
+        VerificationReport.from_jsonl(forged.to_jsonl())

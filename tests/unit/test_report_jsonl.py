@@ -160,3 +160,24 @@ def test_a_missing_folder_is_a_clear_error(tmp_path: Path) -> None:
         write_report(samples.cpu_report(), tmp_path / "no" / "report.jsonl")
     with pytest.raises(IsADirectoryError, match="it is a folder; name a file in it"):
         check_destination(tmp_path)
+
+
+@pytest.mark.parametrize("line", [1, 2])
+def test_a_wrong_digest_is_named_with_the_right_one(line: int) -> None:
+    lines = attacks.lines_of(samples.sample("oracle exact")[0])
+    right = lines[line - 1]["digest"]
+    forged = attacks.changed(lines, line - 1, ("digest",), "0" * 64)
+    with pytest.raises(ValueError, match=rf"^line {line}: digest is '0+'; the .* other fields give '{right}'"):
+        VerificationReport.from_jsonl(attacks.text_of(forged))
+
+
+@pytest.mark.parametrize("kind", ["receipts", "requirements", "certificates", "oracle_references"])
+def test_an_object_under_another_id_than_its_own_is_refused(kind: str) -> None:
+    header, *records = attacks.lines_of(samples.sample("self comparison")[0])
+    held = dict(header[kind])
+    name = next(iter(held))
+    held["0" * 16] = held.pop(name)
+    forged = {**header, kind: held}
+    del forged["digest"]
+    with pytest.raises(ValueError, match=rf"^line 1: {kind} 0+: its fields give the id '{name}'"):
+        VerificationReport.from_jsonl(attacks.text_of([{**forged, "digest": digest_of(forged)}, *records]))

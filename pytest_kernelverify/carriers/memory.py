@@ -18,7 +18,11 @@ Words = npt.NDArray[Any]
 GUARD = 32
 """Elements of poison on each side of a view's span."""
 
-WORD_DTYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype("uint32"), "i32": np.dtype("uint32"), "bool": np.dtype("uint8")}
+WORD_DTYPES: dict[str, np.dtype[Any]] = {
+    "f32": np.dtype("uint32"),
+    "i32": np.dtype("uint32"),
+    "bool": np.dtype("uint8"),
+}
 
 # A NaN word with a payload no witness uses, then a finite value the operation would pick: 2^100 or -2^100.
 _NAN = {"f32": 0x7FC0DEAD, "i32": 0x7FC0DEAD, "bool": 0x5A}

@@ -52,9 +52,7 @@ def select_values(plan: PlanKey, kind: str, count: int, seed: int) -> list[Words
         table = SUBNORMALS if kind == "subnormal" else np.concatenate([words(*NANS), SPECIALS])
         branches = [tiled(table, count, shift) for shift in (0, 2)]
         if kind == "specials":
-            branches = [
-                with_specials(branch, words(*(NANS[axis:] + NANS)[:4])) for axis, branch in enumerate(branches)
-            ]
+            branches = [with_specials(branch, words(*(NANS[axis:] + NANS)[:4])) for axis, branch in enumerate(branches)]
     elif dtype == "i32":
         branches = [int_words(integers(seed + 1 + axis, count, INT_MIN, INT_MAX)) for axis in (0, 1)]
     else:

@@ -179,9 +179,7 @@ def _convolutions() -> Iterator[Formula]:
         taps, linear = window, window * (window - 1) // 2
         square = (window - 1) * window * (2 * window - 1) // 6
         start = place * stride + 2 * batch + 1
-        total = channels * (
-            start * (taps * (filters + 1) + linear) + dilation * ((filters + 1) * linear + square)
-        )
+        total = channels * (start * (taps * (filters + 1) + linear) + dilation * ((filters + 1) * linear + square))
         yield Formula("ramps", k, (ramp, slope), (source, weight), plain, total.ravel())
 
 

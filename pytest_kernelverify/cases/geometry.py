@@ -212,4 +212,3 @@ def conv_shape(size: int, turn: int, batch: int | None = None) -> tuple[Extents,
     weight = (groups * (2 if small else 1 + (groups == 1)), channels, *window)
     parameters = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     return source, weight, parameters
-

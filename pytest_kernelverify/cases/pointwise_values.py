@@ -48,7 +48,6 @@ from pytest_kernelverify.operations.plan import OperandRole, PlanKey
 __all__ = ["payload"]
 
 
-
 def payload(plan: PlanKey, kind: str, count: int, seed: int, turn: int) -> list[Words]:
     """The words of each operand; one word for a scalar operand."""
     if plan.operation == "select":

@@ -128,7 +128,7 @@ def _plan_classification(kernel: LogicalKernel, plan: PlanKey, value: Any) -> Pl
         classes = tuple(_verification_class(text, plan.text) for text in value)
         return PlanClassification(kernel, plan, classes, ClassificationDisposition.ACTIVE)
     if type(value) is not dict:
-        raise ValueError(f"plan {plan.text} is {value!r}; expected an array of classes or {{ deferred = \"reason\" }}")
+        raise ValueError(f'plan {plan.text} is {value!r}; expected an array of classes or {{ deferred = "reason" }}')
     _check_table(value, f"plan {plan.text}", _DEFERRAL)
     return PlanClassification(kernel, plan, (), ClassificationDisposition.DEFERRED, value["deferred"])
 

@@ -136,11 +136,7 @@ def test_the_rejected_values_are_those_the_design_names():
     def words(text: str, values: str) -> list[list[int]]:
         plan = PlanKey.from_text(text)
         case = next(
-            case
-            for item in obligations()
-            if item.plan == plan
-            for case in item.cases()
-            if case.values == values
+            case for item in obligations() if item.plan == plan for case in item.cases() if case.values == values
         )
         return [operand.words.astype(np.int64).tolist() for operand in case.operands]
 

@@ -128,9 +128,7 @@ def test_a_space_inside_an_operand_is_refused_as_part_of_its_dtype() -> None:
         ({"operands": (OperandKey("vector", "f32"),)}, "plan operand role is 'vector'"),
     ],
 )
-def test_a_value_that_no_plan_may_have_is_a_value_error_naming_the_field(
-    change: dict[str, Any], message: str
-) -> None:
+def test_a_value_that_no_plan_may_have_is_a_value_error_naming_the_field(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         PlanKey.from_plan_like(replace(KEY, **change))
 

@@ -147,9 +147,7 @@ def test_the_second_operand_is_guarded_as_the_first_is() -> None:
         negate(operands, output)
         operands[1].memory[operands[1].layout.offset + 2] = 0
 
-    assert run(kernel, case(THREE, THREE)).violation == (
-        "run 1 of 2: input operand 1 was changed at logical element 2"
-    )
+    assert run(kernel, case(THREE, THREE)).violation == ("run 1 of 2: input operand 1 was changed at logical element 2")
 
 
 # What reaches the result -----------------------------------------------------------------------------------------

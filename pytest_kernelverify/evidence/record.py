@@ -11,8 +11,10 @@ from typing import Any
 from pytest_kernelverify.evidence.canonical import (
     canonical_json,
     exact_fields,
+    frozen,
     number_from_json,
     number_to_json,
+    plain,
     strings,
     typed,
 )
@@ -114,6 +116,9 @@ class EvidenceRecord:
             raise ValueError(
                 f"record {self.case.case_id}: target and oracle input hashes differ; both must read one payload"
             )
+        object.__setattr__(self, "accepted", MappingProxyType(dict(self.accepted)))
+        if self.detail is not None:
+            object.__setattr__(self, "detail", frozen(self.detail))
         problem = _problem(self)
         if problem is not None:
             where = f"record {self.case.case_id} ({self.stage.value}, {self.outcome.value})"
@@ -161,7 +166,7 @@ class EvidenceRecord:
             "case": self.case.to_json(),
             "certificates": list(self.certificates),
             "class": self.verification_class,
-            "detail": None if self.detail is None else dict(self.detail),
+            "detail": plain(self.detail),
             "deviations": {
                 "maximum_absolute": number_to_json(deviations.maximum_absolute),
                 "maximum_relative": number_to_json(deviations.maximum_relative),
@@ -231,10 +236,10 @@ class EvidenceRecord:
             certificates=strings(value, "certificates"),
             authority=typed(value, "authority", str),
             self_comparison=typed(value, "self_comparison", bool),
-            accepted=MappingProxyType(typed(value, "accepted", dict)),
+            accepted=typed(value, "accepted", dict),
             isolation=typed(value, "isolation", str),
             order=typed(value, "order", str, None),
-            detail=None if detail is None else MappingProxyType(detail),
+            detail=detail,
         )
         if record.digest != value["digest"]:
             raise ValueError(f"digest is {value['digest']!r}; the record's other fields give {record.digest!r}")
@@ -279,7 +284,7 @@ def _problem(record: EvidenceRecord) -> str | None:
         return "every outcome but passed has a diagnostic, passed has none"
     if (record.detail is not None) != (outcome is Outcome.FAILED):
         return "exactly the failed records have a detail"
-    if record.detail is not None and len(canonical_json(dict(record.detail)).encode()) > DETAIL_LIMIT:
+    if record.detail is not None and len(canonical_json(plain(record.detail)).encode()) > DETAIL_LIMIT:
         return f"the detail is longer than {DETAIL_LIMIT} bytes"
     if any(type(count) is not int or count < 1 for count in record.accepted.values()):
         return "accepted counts are integers of 1 or more"
@@ -303,8 +308,12 @@ def _unmeasured_problem(record: EvidenceRecord) -> str | None:
         record.deviations.maximum_relative,
         record.deviations.maximum_ulps,
     )
-    if any(value is not None for value in measured) or record.accepted or record.tolerance != Tolerance():
-        return "nothing was compared, so every measurement is null, nothing accepted and the tolerance zero"
+    if any(value is not None for value in measured) or record.accepted:
+        return "nothing was compared, so every measurement is null and nothing accepted"
+    # What an envelope would have tolerated is known before a kernel fails to run.
+    retained = record.tolerance.absolute if record.enveloped and record.outcome is Outcome.ERROR else 0.0
+    if record.tolerance != Tolerance(absolute=retained) or not retained < INFINITY:
+        return "nothing was compared, so the tolerance is zero, or in an error the envelope's largest bound"
     if record.outcome is Outcome.PASSED and record.policy != "expected-error-v1":
         return "only an expected error passes without a comparison"
     return None

@@ -138,8 +138,8 @@ def metal_report() -> VerificationReport:
     with small_catalog():
         run = Run(verification_profile("metal-tilelang"))
         oracle = Altered("cpu-compiled", "c-library")
-        target = Altered("metal-tilelang", "tilelang", (WRONG_TARGET,), (RAISING_TARGET,))
-        return _report(run, oracle, target, METAL_PLANS)
+        target = Altered("metal-tilelang", "tilelang", (WRONG_TARGET,), (RAISING_TARGET, SUM32))
+        return _report(run, oracle, target, (*METAL_PLANS, SUM32))
 
 
 def _report(
@@ -181,7 +181,8 @@ RECORD_TYPES: Mapping[str, tuple[Callable[[], VerificationReport], Callable[[Evi
     "target lost": (cpu_report, lambda r: _is(r, "target", "error") and r.receipt is None),
     "target exact": (metal_report, lambda r: _is(r, "target", "passed", "exact_arithmetic")),
     "target failed": (metal_report, lambda r: _is(r, "target", "failed")),
-    "target error": (metal_report, lambda r: _is(r, "target", "error")),
+    "target error": (metal_report, lambda r: _is(r, "target", "error", "exact_arithmetic")),
+    "target numerical error": (metal_report, lambda r: _is(r, "target", "error", "numerical")),
     "target limit": (metal_report, lambda r: _is(r, "target", "deferred")),
 }
 

@@ -95,7 +95,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
     ("oracle error", {"output_hash": "0" * 64}, "go together"),
     ("oracle error", {"bound": 1.0}, "every measurement is null"),
     ("oracle error", {"deviations": Deviations(0.0, 0.0, 0)}, "every measurement is null"),
-    ("oracle error", {"tolerance": Tolerance(1.0)}, "every measurement is null"),
+    ("oracle error", {"tolerance": Tolerance(1.0)}, "the tolerance is zero"),
     ("oracle expected error", {"policy": "bit-exact-v1"}, "only an expected error passes without"),
     ("oracle exact", {"policy": "expected-error-v1"}, "leaves no words"),
     ("oracle exact", {"outcome": Outcome.ERROR, "diagnostic": "x"}, "error leaves no measurements"),

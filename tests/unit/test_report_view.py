@@ -11,7 +11,7 @@ from pytest_kernelverify.report.report import VerificationReport
 def test_a_view_keeps_the_stage_one_records_that_back_a_selected_target() -> None:
     view = samples.metal_report().view(lambda owed: owed.stage.value == "target" and owed.plan is not None)
     assert {record.stage.value for record in view.records} == {"oracle", "target"}
-    assert {record.case.plan for record in view.records if record.stage.value == "oracle"} == set(samples.METAL_PLANS)
+    assert {record.case.plan for record in view.records if record.stage.value == "oracle"} > set(samples.METAL_PLANS)
     used = {name for record in view.records for name in record.certificates}
     assert used == set(view.header.certificates)
 

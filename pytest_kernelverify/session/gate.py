@@ -115,7 +115,8 @@ class Items:
     """
 
     def __init__(self) -> None:
-        self._sent: set[str] = set()
+        self.made: dict[str, EvidenceRecord] = {}
+        """The records of this process by their lines, so that a writer in the same process need not parse them."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -144,9 +145,9 @@ class Items:
 
     def _unsent(self, records: Sequence[EvidenceRecord]) -> list[str]:
         """Each record leaves a process once."""
-        fresh = {record.digest: record.line for record in records if record.digest not in self._sent}
-        self._sent.update(fresh)
-        return list(fresh.values())
+        fresh = {record.line: record for record in records if record.line not in self.made}
+        self.made.update(fresh)
+        return list(fresh)
 
 
 def _show_verdict(item: pytest.Item, report: pytest.TestReport, verdict: Verdict) -> None:

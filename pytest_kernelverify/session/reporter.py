@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.profile import VerificationStage
 from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
+from pytest_kernelverify.report.assemble import assemble
+from pytest_kernelverify.report.journal import JournalWriter
+from pytest_kernelverify.report.jsonl import write_report
 from pytest_kernelverify.session.anchor import SUITE_ID
+from pytest_kernelverify.session.gathered import DEAD, Gathered
 from pytest_kernelverify.session.runs import owed_in, run_of
 from pytest_kernelverify.session.settings import settings_key
 from pytest_kernelverify.session.tally import Tally
-
-if TYPE_CHECKING:
-    from pytest_kernelverify.report.journal import JournalWriter
 
 __all__ = ["Reporter"]
 
 _STAGES = tuple(stage.value for stage in VerificationStage)
 
-DEAD = "the process died while this item ran"
-DEAD_PROOF = "the process died while an item that needs this proof ran"
-
 
 class Reporter:
     """Registered in the process that pytest was started in, under xdist the controller."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, made_here: Mapping[str, EvidenceRecord]) -> None:
         self.config = config
+        self._made_here = made_here
         self.settings = config.stash[settings_key]
         self.tally = Tally()
         self.problems: list[str] = []
+        self.note: str | None = None
         self.written: int | None = None
-        self._records: dict[tuple[Any, ...], EvidenceRecord] = {}
-        self._selected: dict[Obligation, None] = {}
+        self._gathered = Gathered()
         self._seen: dict[str, tuple[str, str]] = {f"{SUITE_ID}::test_{stage}": (stage, "") for stage in _STAGES}
-        self._crashed = False
         self._journal: JournalWriter | None = None
         self._owed: dict[tuple[str, str], Obligation] = {}
 
@@ -70,7 +68,7 @@ class Reporter:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """A loop that ends early raises, and leaves the report's path as it was and the journal in place."""
         result = yield
-        if self._records:
+        if self._gathered.records:
             self._finish(session)
         return result
 
@@ -84,40 +82,35 @@ class Reporter:
 
     def _take(self, nodeid: str, payload: dict[str, Any]) -> None:
         self._seen[nodeid] = self._seen[nodeid.partition("[")[0]] = payload["stage"], payload["token"]
-        self._add(EvidenceRecord.from_json(json.loads(line)) for line in payload["records"])
+        for line in payload["records"]:
+            self._add(self._made_here.get(line) or EvidenceRecord.from_json(json.loads(line)))
         if "verdict" not in payload:
             return
         if payload["verdict"] is None:
             self.problems.append(f"{nodeid} ended before it had any evidence")
             return
         obligation = self._obligations()[payload["stage"], payload["token"]]
-        self._selected[obligation] = None
+        self._gathered.selected[obligation] = None
         self.tally.add(nodeid, obligation, Outcome(payload["verdict"]), payload["line"])
 
-    def _add(self, records: Iterable[EvidenceRecord]) -> None:
-        for record in records:
-            known = self._records.setdefault(record.sort_key, record)
-            if known is not record:
-                if known.digest != record.digest:
-                    self.problems.append(f"two processes disagree about {record.stage.value} {record.case.case_id}")
-                continue
-            if self.settings.report is not None:
-                self._write_journal(record)
-            self.config.hook.pytest_kernelverify_record(record=record)
+    def _add(self, record: EvidenceRecord) -> None:
+        try:
+            if self._gathered.add(record):
+                self._tell(record)
+        except ValueError as error:
+            self.problems.append(str(error))
 
-    def _write_journal(self, record: EvidenceRecord) -> None:
-        from pytest_kernelverify.report.journal import JournalWriter
-
-        assert self.settings.report is not None
-        if self._journal is None:
+    def _tell(self, *records: EvidenceRecord) -> None:
+        if self.settings.report is not None and self._journal is None:
             run = {"target": self.settings.target, "seed": self.settings.seed}
             self._journal = JournalWriter(self.settings.report, run)
-        self._journal.append(record)
+        for record in records:
+            if self._journal is not None:
+                self._journal.append(record)
+            self.config.hook.pytest_kernelverify_record(record=record)
 
     def _lose(self, nodeid: str) -> None:
         """The item of a dead worker: an error record for each of its cases."""
-        from pytest_kernelverify.stages.lost import lost_evidence
-
         stage, token = self._attribute(nodeid)
         if token is None:
             return
@@ -125,9 +118,8 @@ class Reporter:
             self.problems.append(f"{nodeid} died with its worker before it said which stage it verifies")
             return
         obligation = self._obligations()[stage, token]
-        self._crashed = True
-        self._selected[obligation] = None
-        self._add(lost_evidence(run_of(self.config), obligation, DEAD))
+        self._gathered.selected[obligation] = None
+        self._tell(*self._gathered.lose(run_of(self.config), obligation))
         self.tally.add(nodeid, obligation, Outcome.ERROR, f"{obligation.token}: {DEAD}")
 
     def _attribute(self, nodeid: str) -> tuple[str | None, str | None]:
@@ -156,17 +148,12 @@ class Reporter:
             session.testsfailed += 1
 
     def _write(self, path: Path) -> None:
-        from pytest_kernelverify.report.assemble import assemble, selection_closure
-        from pytest_kernelverify.report.jsonl import write_report
-        from pytest_kernelverify.stages.lost import lost_evidence
-
-        run = run_of(self.config)
-        if self._crashed:
-            there = {record.requirement for record in self._records.values()}
-            for owed in selection_closure(run, self._selected):
-                if not all(requirement.id in there for requirement in run.requirements([owed])):
-                    self._add(lost_evidence(run, owed, DEAD_PROOF))
-        report = assemble(run, tuple(self._selected), self._records.values())
+        run, gathered = run_of(self.config), self._gathered
+        settled = gathered.settle(run)
+        self._tell(*settled)
+        if settled:
+            self.note = f"{len(settled)} records rest on a proof whose process died; none of them passed"
+        report = assemble(run, tuple(gathered.selected), gathered.records.values())
         try:
             write_report(report, path)
         except OSError as error:
@@ -175,5 +162,3 @@ class Reporter:
         self.written = len(report.records)
         if self._journal is not None:
             self._journal.remove()
-
-

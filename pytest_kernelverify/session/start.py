@@ -10,14 +10,14 @@ from pytest_kernelverify.session.anchor import aim_arguments
 from pytest_kernelverify.session.options import PACKAGE
 from pytest_kernelverify.session.settings import Settings, read_settings, settings_key
 
-__all__ = ["refuse_distribution", "start"]
+__all__ = ["refuse_distribution", "refuse_unbuilt_checkout", "start"]
 
 _DISTRIBUTIONS = ("no", "load", "worksteal")
 
 
 def start(config: pytest.Config) -> None:
     """Called by ``pytest_configure``; UsageError for an option, a target or a distribution that cannot be used."""
-    _refuse_unbuilt_checkout(config)
+    refuse_unbuilt_checkout(config)
     settings = read_settings(config)
     aim_arguments(config, settings.suite)
     if settings.target is not None:
@@ -34,13 +34,14 @@ def _register(config: pytest.Config, settings: Settings, target: str) -> None:
         refuse_distribution(settings.distribution)
     profiles.register_offered(config)
     config.stash[profile_key] = profiles.resolve(target)
-    config.pluginmanager.register(Items(), "kernelverify-items")
+    items = Items()
+    config.pluginmanager.register(items, "kernelverify-items")
     if not hasattr(config, "workerinput"):
         from pytest_kernelverify.session.reporter import Reporter
         from pytest_kernelverify.session.terminal import Terminal
         from pytest_kernelverify.session.workers import Workers
 
-        reporter = Reporter(config)
+        reporter = Reporter(config, items.made)
         config.pluginmanager.register(reporter, "kernelverify-reporter")
         config.pluginmanager.register(Terminal(config, reporter), "kernelverify-terminal")
         config.pluginmanager.register(Workers(config), "kernelverify-workers")
@@ -54,8 +55,8 @@ def refuse_distribution(distribution: str) -> None:
         )
 
 
-def _refuse_unbuilt_checkout(config: pytest.Config) -> None:
-    """``python -m pytest`` puts the checkout before an installed package; without its extension nothing can run."""
+def refuse_unbuilt_checkout(config: pytest.Config) -> None:
+    """UsageError where pytest runs in a checkout from which nothing can run, installed elsewhere or not."""
     if config.rootpath == PACKAGE.parent and find_spec("pytest_kernelverify._oracle") is None:
         raise pytest.UsageError(
             f"{PACKAGE.name} is imported from this checkout, whose C extension is not built; build it with:"

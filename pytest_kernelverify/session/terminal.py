@@ -44,7 +44,7 @@ class Terminal:
             return
         lines = list(self._lines())
         if lines:
-            terminalreporter.section("kernelverify", sep="=")
+            terminalreporter.write_sep("=", "kernelverify")
             for line in lines:
                 terminalreporter.write_line(line)
 
@@ -57,6 +57,8 @@ class Terminal:
             yield from self._deferred()
         elif self._reporter.settings.typed:
             yield "nothing was verified: no test that requests kv_case was run"
+        if self._reporter.note is not None:
+            yield self._reporter.note
         problems = self._reporter.problems
         yield from (f"problem: {problem}" for problem in problems[:SHOWN])
         if len(problems) > SHOWN:

@@ -1,4 +1,4 @@
-"""Evidence for an obligation whose process died before it left any: error records for its cases, and nothing is run."""
+"""Evidence for an obligation that left none: its process died, or what it rests on did. Nothing is run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pytest_kernelverify.stages.run import Run
 __all__ = ["lost_evidence"]
 
 
-def lost_evidence(run: Run, obligation: Obligation, reason: str) -> tuple[EvidenceRecord, ...]:
-    """One ``error`` record with ``reason`` for each case of the obligation; declared limits stay deferred."""
+def lost_evidence(
+    run: Run, obligation: Obligation, reason: str, outcome: Outcome = Outcome.ERROR
+) -> tuple[EvidenceRecord, ...]:
+    """One record with this outcome and ``reason`` for each case of the obligation; declared limits stay deferred."""
     profile = run.oracle if obligation.stage is EvidenceStage.ORACLE else run.target
     cases = cases_of(obligation, profile, run.seed)
     requirements = requirements_of(obligation, cases)
@@ -19,7 +21,7 @@ def lost_evidence(run: Run, obligation: Obligation, reason: str) -> tuple[Eviden
         make_record(
             obligation,
             case,
-            not_run(case, Outcome.ERROR if case.deferred is None else Outcome.DEFERRED, reason),
+            not_run(case, outcome if case.deferred is None else Outcome.DEFERRED, reason),
             run=None,
             requirement=requirements[case.case_id].id,
             receipt=None,

@@ -43,6 +43,17 @@ def test_a_killed_oracle_becomes_error_records_and_certifies_nothing(plain):
     assert {certificate.operation for certificate in report.certificates} == {"rem"}
 
 
+def test_a_killed_oracle_blocks_the_targets_that_rest_on_it_whoever_proved_it_again(plain):
+    plain.plugin(KILL.format(when="call", name="test_oracle[recip"))
+    result = plain.verify("-n2", "-k", "recip or rem")
+    assert result.ret == 1
+    assert _outcomes_of(plain, "oracle", "recip") == {"error"}
+    assert _outcomes_of(plain, "target", "recip") == {"blocked"}
+    assert _outcomes_of(plain, "target", "rem") == {"passed"}
+    VerificationReport.load(plain.report)
+    result.stdout.fnmatch_lines(["* records rest on a proof whose process died; none of them passed"])
+
+
 def test_a_target_killed_alone_still_brings_its_stage_one_records(plain):
     plain.plugin(KILL.format(when="call", name="test_target[recip"))
     result = plain.verify("-n1", "-k", "test_target and recip", fresh=True)

@@ -11,6 +11,7 @@ from pytest_kernelverify.report.assemble import assemble
 from pytest_kernelverify.report.jsonl import check_destination, write_report
 from pytest_kernelverify.report.report import VerificationReport
 from pytest_kernelverify.stages.run import Run
+from pytest_kernelverify.stages.walk import check_seed
 
 __all__ = ["resolve_target", "verify_backend"]
 
@@ -37,8 +38,7 @@ def verify_backend(
     profile = resolve_target(target)
     if output is not None and not isinstance(output, (str, os.PathLike)):
         raise TypeError(f"output must be a path or None, not {type(output).__name__}")
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise TypeError(f"seed must be an integer, not {type(seed).__name__}")
+    check_seed(seed)
     path = Path(output) if output is not None else None
     if path is not None:
         check_destination(path)

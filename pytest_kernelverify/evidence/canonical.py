@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 __all__ = [
     "canonical_json",
     "digest_of",
     "exact_fields",
+    "frozen",
     "is_digest",
     "number_from_json",
     "number_to_json",
+    "plain",
     "strings",
     "typed",
 ]
@@ -43,6 +46,20 @@ def exact_fields(value: Any, names: Iterable[str], what: str) -> None:
     if set(value) != expected:
         missing, unknown = sorted(expected - set(value)), sorted(set(value) - expected)
         raise ValueError(f"{what} has missing fields {missing} and unknown fields {unknown}")
+
+
+def frozen(value: Any) -> Any:
+    """A JSON value that nobody can change: mappings read-only, lists as tuples."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({name: frozen(part) for name, part in value.items()})
+    return tuple(frozen(part) for part in value) if isinstance(value, (list, tuple)) else value
+
+
+def plain(value: Any) -> Any:
+    """The JSON value behind a frozen one."""
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def number_to_json(value: float | None) -> float | str | None:

@@ -46,9 +46,7 @@ def policy_name(
     if verification_class is VerificationClass.NUMERICAL:
         if plan is not None and plan.output == "i32":
             return "integer-exact-v1"
-        return (
-            "stage-one-two-path-gamma-v1" if stage is EvidenceStage.ORACLE else "stage-two-single-path-gamma-v1"
-        )
+        return "stage-one-two-path-gamma-v1" if stage is EvidenceStage.ORACLE else "stage-two-single-path-gamma-v1"
     return {
         VerificationClass.BIT_EXACT: "bit-exact-v1",
         VerificationClass.EXACT_ARITHMETIC: "arithmetic-exact-v1",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pytest_kernelverify.diagnosis.detail import failure_detail
-from pytest_kernelverify.evidence.canonical import exact_fields, typed
+from pytest_kernelverify.evidence.canonical import exact_fields, plain, typed
 from pytest_kernelverify.evidence.record import EvidenceRecord, Mismatch
 from pytest_kernelverify.numerics.comparison import compare_words
 
@@ -18,7 +18,7 @@ __all__ = ["check_detail"]
 
 def check_detail(record: EvidenceRecord) -> None:
     """ValueError naming the part of a failed record's detail that contradicts the record."""
-    detail = dict(record.detail or {})
+    detail = plain(record.detail or {})
     if record.mismatches is None:
         exact_fields(detail, ("diagnosis",), "detail")
     else:

@@ -94,12 +94,20 @@ def check_destination(path: str | os.PathLike[str]) -> None:
     """OSError, saying what to do, unless a report can be written there."""
     destination = Path(path)
     folder = destination.parent
+    if "\0" in str(destination):
+        raise OSError("cannot write the report: its path holds a NUL character; name a file without one")
     if destination.is_dir():
         raise IsADirectoryError(f"cannot write the report to {destination}: it is a folder; name a file in it")
     if not folder.is_dir():
         raise FileNotFoundError(f"cannot write the report to {destination}: there is no folder {folder}; create it")
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"cannot write the report to {destination}: the folder {folder} is not writable")
+    try:
+        special = destination.exists() and not destination.is_file()
+    except OSError as error:
+        raise OSError(f"cannot write the report to {destination}: {error.strerror}; choose another name") from None
+    if special:
+        raise OSError(f"cannot write the report to {destination}: it is no regular file; name one, or a new one")
 
 
 def write_report(report: _Writable, path: str | os.PathLike[str]) -> None:
@@ -112,7 +120,7 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     check_destination(path)
     destination = Path(path)
     mode = destination.stat().st_mode & 0o777 if destination.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=destination.parent, prefix=f".{destination.name}.", suffix=".tmp")
+    handle, name = tempfile.mkstemp(dir=destination.parent, prefix=".kernelverify-", suffix=".tmp")
     try:
         with open(handle, "wb") as stream:
             stream.write(text.encode("utf-8"))

@@ -36,7 +36,10 @@ def needed_plans(plan: PlanKey, oracle: OracleStage) -> tuple[PlanKey, ...]:
 
 
 class ResultAuthority:
-    """The certificates of a given OracleStageResult, each reissued from its evidence before it counts."""
+    """The certificates of a given OracleStageResult, each proved again before it counts.
+
+    Evidence that is consistent in itself can still be made up, so Stage One of the loaded oracle has the last word.
+    """
 
     def __init__(self, result: OracleStageResult, oracle: OracleStage) -> None:
         self._result = result
@@ -74,6 +77,8 @@ class ResultAuthority:
             return None, "the result holds a certificate that its report does not"
         if self._oracle.reissue(what, evidence) != given[0]:
             return None, "the certificate is not the one its evidence gives"
+        if self._oracle.certificate(what) != given[0]:
+            return None, "Stage One of the oracle that is loaded does not give this certificate again"
         return given[0], ""
 
 

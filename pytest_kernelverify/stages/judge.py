@@ -27,6 +27,7 @@ __all__ = [
     "Expectation",
     "Judgement",
     "canonical_nans",
+    "errored",
     "judge",
     "outside",
 ]
@@ -56,6 +57,10 @@ class Envelope:
         """The bound of one element as a float that is not below it."""
         return float_above(Fraction(self.bounds[index], self.denominators[index] << -self.exponent))
 
+    def largest_bound(self) -> float:
+        """The largest bound of all elements; 0 of none."""
+        return max(map(self.bound_at, range(len(self.bounds))), default=0.0)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expectation:
@@ -68,7 +73,10 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The verdict on one run and what was measured on the way."""
+    """The verdict on one run and what was measured on the way.
+
+    ``largest_bound`` is kept where an error prevented a comparison that an envelope would have decided.
+    """
 
     outcome: Outcome
     diagnostic: str | None = None
@@ -76,6 +84,7 @@ class Judgement:
     first_mismatch: Mismatch | None = None
     bound: float | None = None
     worst_ratio: float | None = None
+    largest_bound: float | None = None
     detail: Mapping[str, Any] | None = None
     accepted: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -122,7 +131,7 @@ def outside(words: Words, envelope: Envelope) -> tuple[list[int], int | None, fl
 def judge(case: Case, run: CaseRun, expectation: Expectation, *, payloads: bool, facts: ArithmeticFacts) -> Judgement:
     """``payloads`` compares NaN payloads (bit identity); otherwise every NaN equals every NaN."""
     if run.error is not None and run.error_kind is None:
-        return Judgement(outcome=Outcome.ERROR, diagnostic=run.error)
+        return errored(run.error, expectation.envelope)
     if run.violation is not None and run.words is None:
         return _failed_without_words(run.violation)
     if run.error_kind is not None or expectation.error_kind is not None:
@@ -149,6 +158,15 @@ def judge(case: Case, run: CaseRun, expectation: Expectation, *, payloads: bool,
         worst_ratio=verdict.worst_ratio,
         detail=verdict.detail,
         accepted=MappingProxyType({**verdict.accepted, **differing}),
+    )
+
+
+def errored(reason: str, envelope: Envelope | None = None) -> Judgement:
+    """The judgement of a case that could not be compared; it retains what would have been tolerated."""
+    return Judgement(
+        outcome=Outcome.ERROR,
+        diagnostic=reason,
+        largest_bound=envelope.largest_bound() if envelope is not None else None,
     )
 
 

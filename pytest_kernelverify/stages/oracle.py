@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 
 from pytest_kernelverify.carriers.base import Carrier
 from pytest_kernelverify.carriers.opening import open_carrier
@@ -13,25 +13,20 @@ from pytest_kernelverify.catalog.profile import VerificationProfile, Verificatio
 from pytest_kernelverify.evidence.certificate import OracleCertificate, issue_certificate
 from pytest_kernelverify.evidence.oracle_reference import OracleReference
 from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
-from pytest_kernelverify.evidence.requirement import Requirement
 from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
 from pytest_kernelverify.running.run_case import CaseRun, run_case
 from pytest_kernelverify.stages.installed import installed_reference
-from pytest_kernelverify.stages.judge import Expectation, Judgement, judge
-from pytest_kernelverify.stages.recording import cases_of, make_record, not_run, requirements_of
+from pytest_kernelverify.stages.judge import Expectation, Judgement, errored, judge
+from pytest_kernelverify.stages.recording import make_record, not_run
 from pytest_kernelverify.stages.references import References
+from pytest_kernelverify.stages.walk import Progress, StageWalk, check_seed, recovered, walk_all
 
 __all__ = ["OracleStage", "run_oracle_stage"]
 
-log = logging.getLogger("kernelverify")
 
-
-class OracleStage:
-    """Stage One of one oracle in one process: proofs on demand, each made once.
-
-    ``Run`` and ``run_oracle_stage`` both read it; nothing here depends on the order in which it is asked.
-    """
+class OracleStage(StageWalk):
+    """Stage One of one oracle in one process: proofs and certificates on demand, each made once."""
 
     def __init__(
         self,
@@ -42,35 +37,18 @@ class OracleStage:
         *,
         seed: int = 0,
     ) -> None:
-        self.profile = profile
-        self.carrier = carrier
+        super().__init__(profile, carrier, seed=seed, name="Stage One")
         self.references = references
         self.oracle_reference = oracle_reference
-        self.seed = seed
-        self._evidence: dict[Obligation, tuple[EvidenceRecord, ...]] = {}
-        self._cases: dict[Obligation, tuple[Case, ...]] = {}
-        self._requirements: dict[Obligation, dict[str, Requirement]] = {}
         self._certificates: dict[PlanKey | str, OracleCertificate | None] = {}
         self._runs: dict[tuple[PlanKey, Case], CaseRun] = {}
         self._by_subject: dict[PlanKey | str, list[Obligation]] = {}
         for obligation in obligations(profile, VerificationStage.ORACLE):
             self._by_subject.setdefault(_key(obligation), []).append(obligation)
-        carrier.check_arithmetic_state("at the start of Stage One")
 
     def obligations_of(self, what: PlanKey | str) -> tuple[Obligation, ...]:
         """The obligations of one plan (or subject name); empty where the oracle has no such plan."""
         return tuple(self._by_subject.get(what, ()))
-
-    def evidence(self, obligation: Obligation) -> tuple[EvidenceRecord, ...]:
-        """One record for each case of the obligation."""
-        records = self._evidence.get(obligation)
-        if records is None:
-            records = self._evidence[obligation] = tuple(self._prove(obligation))
-        return records
-
-    def requirements(self, obligation: Obligation) -> tuple[Requirement, ...]:
-        """What must be present for the obligation."""
-        return tuple(dict.fromkeys(self._requirements_of(obligation).values()))
 
     def certificate(self, what: PlanKey | str) -> OracleCertificate | None:
         """The certificate of one plan or subject, or None where Stage One did not pass it whole."""
@@ -94,29 +72,15 @@ class OracleStage:
             run = self._runs[plan, case] = run_case(self.carrier, kernel, case, plan=plan, facts=self.profile.facts)
         return run
 
-    def _cases_of(self, obligation: Obligation) -> tuple[Case, ...]:
-        cases = self._cases.get(obligation)
-        if cases is None:
-            cases = self._cases[obligation] = cases_of(obligation, self.profile, self.seed)
-        return cases
-
-    def _requirements_of(self, obligation: Obligation) -> dict[str, Requirement]:
-        found = self._requirements.get(obligation)
-        if found is None:
-            found = self._requirements[obligation] = requirements_of(obligation, self._cases_of(obligation))
-        return found
-
-    def _prove(self, obligation: Obligation) -> list[EvidenceRecord]:
+    def _attempt(self, obligation: Obligation) -> list[EvidenceRecord]:
         requirements = self._requirements_of(obligation)
         receipt, reference = self.carrier.receipt(obligation.kernel).id, self.oracle_reference.id
         records = []
         for case in self._cases_of(obligation):
-            run = None
             if case.deferred is not None:
-                judgement = not_run(case, Outcome.DEFERRED, case.deferred)
+                run, judgement = None, not_run(case, Outcome.DEFERRED, case.deferred)
             else:
-                run = self._run(obligation, case)
-                judgement = self._judge(case, run)
+                run, judgement = recovered(partial(self._run_and_judge, obligation, case))
             records.append(
                 make_record(
                     obligation,
@@ -130,15 +94,17 @@ class OracleStage:
             )
         return records
 
-    def _run(self, obligation: Obligation, case: Case) -> CaseRun:
+    def _run_and_judge(self, obligation: Obligation, case: Case) -> tuple[CaseRun, Judgement]:
         if case.plan is not None:
-            return self.run(case, case.plan)
-        return run_case(self.carrier, obligation.kernel, case, facts=self.profile.facts)
+            run = self.run(case, case.plan)
+        else:
+            run = run_case(self.carrier, obligation.kernel, case, facts=self.profile.facts)
+        return run, self._judge(case, run)
 
     def _judge(self, case: Case, run: CaseRun) -> Judgement:
         disagreement = self.references.disagreement(case)
         if disagreement is not None:
-            return Judgement(outcome=Outcome.ERROR, diagnostic=disagreement)
+            return errored(disagreement)
         expectation = self.references.expectation(case)
         plan = case.plan
         if case.verification_class is VerificationClass.NUMERICAL and plan is not None and plan.output == "f32":
@@ -150,7 +116,7 @@ class OracleStage:
         judgement = judge(case, run, expectation, payloads=payloads, facts=self.profile.facts)
         if case.oracle_only and judgement.outcome is Outcome.FAILED:
             reason = f"contraction is forbidden, but the result is not the unfused one: {judgement.diagnostic}"
-            return Judgement(outcome=Outcome.ERROR, diagnostic=reason)
+            return errored(reason)
         return judgement
 
     def _certify(self, what: PlanKey | str) -> OracleCertificate | None:
@@ -183,7 +149,6 @@ class OracleStage:
             mine,
         )
 
-
     def _is_own(self, owed: tuple[Obligation, ...], records: list[EvidenceRecord]) -> bool:
         """Whether these very records are what this stage found: then its certificate needs no second examination."""
         own = [record for obligation in owed for record in self._evidence.get(obligation, ())]
@@ -195,13 +160,15 @@ def _key(obligation: Obligation) -> PlanKey | str:
 
 
 def run_oracle_stage(
-    profile: VerificationProfile, *, seed: int = 0, progress: Callable[[int, int, str], None] | None = None
+    profile: VerificationProfile, *, seed: int = 0, progress: Progress | None = None
 ) -> OracleStageResult:
     """Attempt every obligation of an oracle profile against Generic; certificates for what passed whole.
 
     TypeError for anything but a VerificationProfile; ValueError where the profile is no oracle or is not the installed
-    one; RuntimeError where its library does not load or rounding mode or flush bits are not the declared ones.
+    one, or the seed is out of range; RuntimeError where its library does not load or rounding mode or flush bits are
+    not the declared ones.
     """
+    check_seed(seed)
     owed = obligations(profile, VerificationStage.ORACLE)
     carrier = open_carrier(profile.profile_id, profile.carrier)
     stage = OracleStage(profile, carrier, References(), installed_reference(), seed=seed)
@@ -209,20 +176,11 @@ def run_oracle_stage(
 
 
 def stage_result(
-    stage: OracleStage,
-    owed: tuple[Obligation, ...],
-    progress: Callable[[int, int, str], None] | None = None,
+    stage: OracleStage, owed: tuple[Obligation, ...], progress: Progress | None = None
 ) -> OracleStageResult:
     """Everything a Stage One owes, as one immutable result."""
-    records: list[EvidenceRecord] = []
+    records, requirements = walk_all(stage, owed, progress)
     certificates = []
-    requirements: list[Requirement] = []
-    for number, obligation in enumerate(owed, start=1):
-        log.info("Stage One %d/%d %s", number, len(owed), obligation.token)
-        if progress is not None:
-            progress(number, len(owed), obligation.token)
-        records += stage.evidence(obligation)
-        requirements += stage.requirements(obligation)
     for what in dict.fromkeys(_key(obligation) for obligation in owed):
         certificate = stage.certificate(what)
         if certificate is not None:

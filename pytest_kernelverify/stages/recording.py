@@ -107,7 +107,7 @@ def make_record(
         oracle_input_hashes=hashes,
         output_hash=_output_hash(case, run) if comparison is not None else None,
         policy=policy_name(obligation.stage, case.plan, verification_class, error=case.error is not None),
-        tolerance=Tolerance(absolute=judgement.bound or 0.0),
+        tolerance=Tolerance(absolute=judgement.bound or judgement.largest_bound or 0.0),
         bound=judgement.bound,
         worst_ratio=judgement.worst_ratio,
         deviations=judgement.deviations,

@@ -20,6 +20,7 @@ from pytest_kernelverify.stages.installed import installed_reference
 from pytest_kernelverify.stages.oracle import OracleStage
 from pytest_kernelverify.stages.references import References
 from pytest_kernelverify.stages.target import ORACLE_PROFILE, TargetStage
+from pytest_kernelverify.stages.walk import check_seed
 
 __all__ = ["Run"]
 
@@ -31,7 +32,7 @@ class Run:
         manifest_of(target)
         self.target = target
         self.oracle = verification_profile(ORACLE_PROFILE)
-        self.seed = seed
+        self.seed = check_seed(seed)
 
     def preflight(self) -> None:
         """Everything that must hold before the first case runs.

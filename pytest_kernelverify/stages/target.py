@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from pytest_kernelverify.carriers.base import Carrier
 from pytest_kernelverify.carriers.opening import open_carrier
@@ -13,7 +13,6 @@ from pytest_kernelverify.catalog.load import verification_profile
 from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
 from pytest_kernelverify.evidence.certificate import OracleCertificate
 from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
-from pytest_kernelverify.evidence.requirement import Requirement
 from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
 from pytest_kernelverify.operations.plan import PlanKey, VerificationClass
 from pytest_kernelverify.running.run_case import CaseRun, run_case
@@ -27,19 +26,18 @@ from pytest_kernelverify.stages.authority import (
     reference_plan,
 )
 from pytest_kernelverify.stages.installed import installed_reference
-from pytest_kernelverify.stages.judge import Expectation, Judgement, judge, outside
+from pytest_kernelverify.stages.judge import Expectation, Judgement, errored, judge, outside
 from pytest_kernelverify.stages.oracle import OracleStage
-from pytest_kernelverify.stages.recording import cases_of, deferred_case, make_record, not_run, requirements_of
+from pytest_kernelverify.stages.recording import deferred_case, make_record, not_run
 from pytest_kernelverify.stages.references import References
+from pytest_kernelverify.stages.walk import Progress, StageWalk, check_seed, recovered, walk_all
 
 __all__ = ["ORACLE_PROFILE", "TargetStage", "run_target_stage"]
 
 ORACLE_PROFILE = "cpu-compiled"
 
-log = logging.getLogger("kernelverify")
 
-
-class TargetStage:
+class TargetStage(StageWalk):
     """Stage Two of one target in one process: evidence on demand, each obligation run once."""
 
     def __init__(
@@ -51,30 +49,14 @@ class TargetStage:
         *,
         seed: int = 0,
     ) -> None:
-        self.profile = profile
-        self.carrier = carrier
+        super().__init__(profile, carrier, seed=seed, name="Stage Two")
         self.oracle = oracle
         self.authority = authority
-        self.seed = seed
-        self._cases: dict[Obligation, tuple[Case, ...]] = {}
-        self._evidence: dict[Obligation, tuple[EvidenceRecord, ...]] = {}
-        carrier.check_arithmetic_state("at the start of Stage Two")
 
     def gate(self, obligation: Obligation) -> str | None:
         """Why a target obligation is blocked, or None: a memoised verdict, proved on demand."""
         reason, _ = self._authorise(obligation)
         return reason
-
-    def evidence(self, obligation: Obligation) -> tuple[EvidenceRecord, ...]:
-        """One record for each case: run behind certificates, or blocked, or deferred."""
-        records = self._evidence.get(obligation)
-        if records is None:
-            records = self._evidence[obligation] = tuple(self._verify(obligation))
-        return records
-
-    def requirements(self, obligation: Obligation) -> tuple[Requirement, ...]:
-        """What must be present for the obligation."""
-        return tuple(dict.fromkeys(requirements_of(obligation, self._cases_of(obligation)).values()))
 
     def needed(self, obligation: Obligation) -> tuple[PlanKey, ...]:
         """The oracle plans the obligation rests on."""
@@ -103,35 +85,27 @@ class TargetStage:
         reason = oracle_deferral(obligation.plan, self.oracle)
         return None if reason is None else f"the oracle defers this plan: {reason}"
 
-    def _cases_of(self, obligation: Obligation) -> tuple[Case, ...]:
+    def _make_cases(self, obligation: Obligation) -> tuple[Case, ...]:
         """Its cases, or the one that stands for all of them where nothing is run."""
-        cases = self._cases.get(obligation)
-        if cases is None:
-            reason = self._deferral(obligation)
-            if reason is None:
-                cases = cases_of(obligation, self.profile, self.seed)
-            else:
-                cases = (deferred_case(obligation, "oracle_deferred", reason),)
-            self._cases[obligation] = cases
-        return cases
+        reason = self._deferral(obligation)
+        if reason is None:
+            return super()._make_cases(obligation)
+        return (deferred_case(obligation, "oracle_deferred", reason),)
 
-    def _verify(self, obligation: Obligation) -> list[EvidenceRecord]:
-        cases = self._cases_of(obligation)
-        requirements = requirements_of(obligation, cases)
+    def _attempt(self, obligation: Obligation) -> list[EvidenceRecord]:
+        requirements = self._requirements_of(obligation)
         blocked, certificates = self._authorise(obligation)
         consumed = tuple(sorted(certificate.id for certificate in certificates))
         same = self._is_oracle_itself(obligation)
         reference = self.oracle.oracle_reference.id
         receipt = self.carrier.receipt(obligation.kernel).id if blocked is None else None
         records = []
-        for case in cases:
-            run = None
-            if case.deferred is not None or blocked is not None:
-                judgement = not_run(case, Outcome.BLOCKED, blocked or "")
+        for case in self._cases_of(obligation):
+            ran = case.deferred is None and blocked is None
+            if ran:
+                run, judgement = recovered(partial(self._run_and_judge, obligation, case, same))
             else:
-                run = run_case(self.carrier, obligation.kernel, case, facts=self.profile.facts)
-                judgement = self._judge(case, run, same)
-            ran = run is not None
+                run, judgement = None, not_run(case, Outcome.BLOCKED, blocked or "")
             records.append(
                 make_record(
                     obligation,
@@ -154,25 +128,30 @@ class TargetStage:
             return False
         return obligation.plan is None or reference_plan(obligation.plan) == obligation.plan
 
+    def _run_and_judge(self, obligation: Obligation, case: Case, same: bool) -> tuple[CaseRun, Judgement]:
+        run = run_case(self.carrier, obligation.kernel, case, facts=self.profile.facts)
+        return run, self._judge(case, run, same)
+
     def _judge(self, case: Case, run: CaseRun, same: bool) -> Judgement:
         plan = case.plan
         numerical = case.verification_class is VerificationClass.NUMERICAL and case.output_dtype == "f32"
         payloads = case.verification_class is VerificationClass.BIT_EXACT or plan is None
-        expectation = self.oracle.references.expectation(case)
-        if plan is not None and not same:
-            oracle_run = self.oracle.run(case, reference_plan(plan))
-            if (oracle_run.error is not None and oracle_run.error_kind is None) or oracle_run.violation is not None:
-                reason = f"the certified oracle did not run: {oracle_run.error or oracle_run.violation}"
-                return Judgement(outcome=Outcome.ERROR, diagnostic=reason)
-            expectation = Expectation(oracle_run.words, oracle_run.error_kind)
-            if numerical:
-                strayed = self._strayed(case, oracle_run)
-                if strayed is not None:
-                    return Judgement(outcome=Outcome.ERROR, diagnostic=strayed)
+        envelope = None
         if numerical:
             flushed = self.profile.facts.subnormals != "preserved"
             envelope = self.oracle.references.envelope(case, accumulator="f32", paths=1, flushed=flushed)
-            expectation = Expectation(expectation.words, envelope=envelope)
+        if plan is None or same:
+            expectation = self.oracle.references.expectation(case)
+        else:
+            oracle_run = self.oracle.run(case, reference_plan(plan))
+            if (oracle_run.error is not None and oracle_run.error_kind is None) or oracle_run.violation is not None:
+                reason = f"the certified oracle did not run: {oracle_run.error or oracle_run.violation}"
+                return errored(reason, envelope)
+            strayed = self._strayed(case, oracle_run) if numerical else None
+            if strayed is not None:
+                return errored(strayed, envelope)
+            expectation = Expectation(oracle_run.words, oracle_run.error_kind)
+        expectation = replace(expectation, envelope=envelope)
         return judge(case, run, expectation, payloads=payloads, facts=self.profile.facts)
 
     def _strayed(self, case: Case, run: CaseRun) -> str | None:
@@ -191,14 +170,16 @@ def run_target_stage(
     oracle_result: OracleStageResult,
     *,
     seed: int = 0,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> StageReport:
     """Verify every active plan and subject of a target profile behind ``oracle_result``.
 
     TypeError or ValueError, before anything is prepared, for a profile that is no target or a result that is no whole
-    Stage One; RuntimeError where the profile's runtime is missing. A certificate that is absent, forged or incomplete
-    leaves blocked records instead of runs.
+    Stage One; RuntimeError where the profile's runtime is missing. A certificate counts only where Stage One of the
+    oracle that is loaded gives the very same one again: what is absent, forged or incomplete leaves blocked records
+    instead of runs.
     """
+    check_seed(seed)
     check_result(oracle_result, ORACLE_PROFILE)
     owed = obligations(profile, VerificationStage.TARGET)
     oracle_profile = verification_profile(ORACLE_PROFILE)
@@ -209,18 +190,9 @@ def run_target_stage(
     return target_report(stage, owed, progress)
 
 
-def target_report(
-    stage: TargetStage, owed: tuple[Obligation, ...], progress: Callable[[int, int, str], None] | None = None
-) -> StageReport:
+def target_report(stage: TargetStage, owed: tuple[Obligation, ...], progress: Progress | None = None) -> StageReport:
     """Everything a Stage Two owes, as one immutable report."""
-    records: list[EvidenceRecord] = []
-    requirements: list[Requirement] = []
-    for number, obligation in enumerate(owed, start=1):
-        log.info("Stage Two %d/%d %s", number, len(owed), obligation.token)
-        if progress is not None:
-            progress(number, len(owed), obligation.token)
-        records += stage.evidence(obligation)
-        requirements += stage.requirements(obligation)
+    records, requirements = walk_all(stage, owed, progress)
     ran = dict.fromkeys(record.case.kernel for record in records if record.receipt is not None)
     return StageReport(
         EvidenceStage.TARGET,

@@ -98,10 +98,40 @@ def test_a_genuine_certificate_counts(result: OracleStageResult, oracle: OracleS
         assert authority.certificate(what) == oracle.certificate(what) is not None
 
 
-def test_a_certificate_counts_in_a_process_that_proved_nothing_itself(result: OracleStageResult) -> None:
+def test_a_certificate_counts_where_the_loaded_oracle_gives_it_again(result: OracleStageResult) -> None:
     carrier = Around()
     assert ResultAuthority(result, oracle_stage(carrier)).certificate(NEG) is not None
-    assert "launch" not in carrier.calls
+    assert "launch" in carrier.calls
+
+
+def test_a_certificate_that_the_loaded_oracle_does_not_give_again_is_refused(result: OracleStageResult) -> None:
+    authority = ResultAuthority(result, oracle_stage(Around(after=flip_first("neg"))))
+    assert authority.certificate(NEG) is None
+    assert authority.refusal(NEG) == "Stage One of the oracle that is loaded does not give this certificate again"
+
+
+MADE_UP: dict[str, Any] = {
+    "inputs": lambda record: replace(record, target_input_hashes=("0" * 64,), oracle_input_hashes=("0" * 64,)),
+    "output": lambda record: record if record.output_hash is None else replace(record, output_hash="0" * 64),
+    "seed": lambda record: replace(record, case=replace(record.case, seed=record.case.seed + 1)),
+    "parameters": lambda record: replace(record, case=replace(record.case, parameters={"k": 1})),
+    "dtypes": lambda record: replace(record, case=replace(record.case, operand_dtypes=("i32",))),
+}
+
+
+@pytest.mark.parametrize("what", MADE_UP)
+def test_evidence_that_is_made_up_but_consistent_is_refused(
+    what: str, result: OracleStageResult, oracle: OracleStage
+) -> None:
+    records = [MADE_UP[what](record) for record in result.report.records if record.case.plan == NEG.text]
+    certificate = oracle.reissue(NEG, records)
+    assert certificate is not None
+    forgery = changed(result, NEG, lambda record: [MADE_UP[what](record)])
+    kept = tuple(certificate if c.plan == NEG else c for c in result.certificates)
+    forgery = OracleStageResult(replace(forgery.report, certificates=kept), kept)
+    authority = ResultAuthority(forgery, oracle)
+    assert authority.certificate(NEG) is None
+    assert authority.refusal(NEG) == "Stage One of the oracle that is loaded does not give this certificate again"
 
 
 def without(result: OracleStageResult, *what: PlanKey | str, report: bool = True) -> OracleStageResult:

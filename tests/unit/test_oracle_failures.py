@@ -116,9 +116,31 @@ def test_a_recoverable_case_error_shall_leave_complete_error_evidence_and_indepe
     assert error.case.layouts
     assert error.case.contraction_length == twin.case.contraction_length > 0
     assert error.target_input_hashes == twin.target_input_hashes
-    assert error.tolerance == Tolerance()
+    assert twin.bound is not None
+    assert error.tolerance.absolute >= twin.bound > 0
     assert error.deviations == Deviations(None, None, None)
     assert error.output_hash is None
+
+
+@pytest.mark.parametrize("name", ["expectation", "disagreement", "envelope"])
+def test_an_error_while_one_case_is_judged_shall_not_stop_the_others(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = oracle_stage()
+    obligation = owed(SUM, VerificationClass.NUMERICAL)[0]
+    first, judged = stage._cases_of(obligation)[0], getattr(stage.references, name)
+
+    def failing(case: Any, **options: Any) -> Any:
+        if case is first:
+            raise ValueError("no reference")
+        return judged(case, **options)
+
+    monkeypatch.setattr(stage.references, name, failing)
+    records = stage.evidence(obligation)
+    assert [record.outcome for record in records[1:]] == [Outcome.PASSED] * (len(records) - 1)
+    assert records[0].outcome is Outcome.ERROR
+    assert records[0].diagnostic == "ValueError while the case was prepared or judged: no reference"
+    assert stage.certificate(SUM) is None
 
 
 def test_one_errored_witness_prevents_the_certificate() -> None:

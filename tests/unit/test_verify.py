@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from real_runs import CPU, EXP, METAL, NEG, NEG_INT, Around, Opened, flip_first, oracle_result, target_report
 
-from pytest_kernelverify import Outcome, VerificationReport, VerificationStage, verify_backend
+from pytest_kernelverify import Outcome, VerificationReport, VerificationStage, run_oracle_stage, verify_backend
 from pytest_kernelverify import verify as verify_module
 from pytest_kernelverify.carriers.base import ArithmeticStateError
 from pytest_kernelverify.catalog.classify import Obligation
@@ -299,3 +299,45 @@ def test_no_environment_variable_clock_or_folder_enters_a_report(
     second = verify_backend("cpu-compiled").to_jsonl()
     assert first == second
     assert os.getcwd() not in second
+
+
+@pytest.mark.parametrize(("seed", "error"), [("1", TypeError), (True, TypeError), (1.0, TypeError), (None, TypeError)])
+def test_a_seed_of_another_type_is_refused_before_anything_runs(seed: Any, error: type[Exception]) -> None:
+    for start in (
+        lambda: verify_backend("cpu-compiled", seed=seed),
+        lambda: run_oracle_stage(CPU, seed=seed),
+        lambda: Run(CPU, seed=seed),
+    ):
+        with pytest.raises(error, match="seed must be an integer"):
+            start()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 10**5000], ids=["negative", "too_large", "enormous"])
+def test_a_seed_out_of_range_is_refused_before_anything_runs(seed: int) -> None:
+    for start in (
+        lambda: verify_backend("cpu-compiled", seed=seed),
+        lambda: run_oracle_stage(CPU, seed=seed),
+        lambda: Run(CPU, seed=seed),
+    ):
+        with pytest.raises(ValueError, match="seed is out of range"):
+            start()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("a\0b", "NUL"), ("n" * 300, "File name too long"), ("pipe", "no regular file")],
+    ids=["nul", "long", "fifo"],
+)
+def test_an_output_that_cannot_be_a_file_is_refused_before_anything_runs(
+    name: str, why: str, tmp_path: Path, opened: Opened
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match=why):
+        verify_backend("cpu-compiled", output=tmp_path / name)
+    assert opened.asked == []
+
+
+def test_a_name_as_long_as_the_file_system_allows_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    jsonl.write_text("text\n", path)
+    assert path.read_text() == "text\n"

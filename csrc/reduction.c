@@ -14,6 +14,7 @@ typedef struct rows {
     kv_cursor row;
 } rows;
 
+/* The cursors are started only where there is a row. */
 static kv_status rows_check(rows *all, const kv_call *call, kv_error *error, const char *operation)
 {
     kv_status status = kv_check_views(call, error, operation);
@@ -93,7 +94,7 @@ static kv_status sum_reals(const kv_call *call, kv_error *error)
 {
     rows all;
     const kv_status status = rows_check(&all, call, error, "reduce_sum");
-    if (status != KV_OK)
+    if (status != KV_OK || all.count == 0)
         return status;
     const runs split = split_runs(&all);
     const int wide = call->parameters.accumulation == KV_FLOATING_F64;

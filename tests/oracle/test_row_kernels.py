@@ -28,6 +28,8 @@ from binary32 import (
 )
 from kernel_runs import f32, i32, run
 
+from pytest_kernelverify.numerics.layout import Layout
+
 SUM32, SUM64 = (f"reduce_sum(f32)->f32 compute=f32 acc=floating:{wide}" for wide in ("f32", "f64"))
 SUMS = [SUM32, SUM64]
 SUM_INT = "reduce_sum(i32)->i32 compute=i32_checked acc=exact_integer"
@@ -86,6 +88,15 @@ def test_an_empty_row_gives_the_identity(carrier):
     assert run(carrier, "reduce_min(f32)->f32 compute=f32", f32([], (1, 0))) == [INF]
     assert run(carrier, "reduce_max(i32)->i32 compute=i32", i32([], (1, 0))) == int_words(-(2**31))
     assert run(carrier, "reduce_min(i32)->i32 compute=i32", i32([], (1, 0))) == int_words(2**31 - 1)
+
+
+@pytest.mark.parametrize(
+    "layout", [Layout((0, 5), (12, 2)), Layout((0, (2, 3)), (12, (5, 1)))], ids=["pitched", "nested"]
+)
+@pytest.mark.parametrize("plan", [SUM32, SUM64, SUM_INT])
+def test_a_sum_of_no_rows_reads_and_writes_nothing(carrier, plan, layout):
+    given = i32 if plan == SUM_INT else f32
+    assert run(carrier, plan, given([], layout)) == []
 
 
 def test_a_sum_starts_from_positive_zero(carrier):

@@ -8,6 +8,7 @@ from functools import cache
 
 from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.cases.closed_forms import formula_cases
+from pytest_kernelverify.cases.empty import empty_cases
 from pytest_kernelverify.cases.errors import error_cases
 from pytest_kernelverify.cases.indexing import indexing_cases
 from pytest_kernelverify.cases.ladder import Item
@@ -54,9 +55,10 @@ def _cases(
     plan: PlanKey | None, subject: str | None, verification_class: VerificationClass, seed: int
 ) -> tuple[Case, ...]:
     item = Item(plan, subject, verification_class, seed)
-    builder, errors = _builder(item)
+    builder, once = _builder(item)
     builder(item)
-    if errors:
+    if once:
+        empty_cases(item)
         error_cases(item)
     names = [case.name for case in item.cases]
     if len(set(names)) != len(names):
@@ -66,7 +68,7 @@ def _cases(
 
 
 def _builder(item: Item) -> tuple[Callable[[Item], None], bool]:
-    """What builds an item's cases, and whether its error cases stand in this class."""
+    """What builds an item's cases, and whether those that a plan has in one class only stand in this one."""
     cls = item.verification_class
     plan = item.plan
     if plan is None:

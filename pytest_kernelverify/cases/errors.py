@@ -49,8 +49,9 @@ def error_cases(item: Item) -> None:
     if name in ("gather", "scatter", "scatter_add"):
         _bad_index(item, plan)
     if name in ("argmax", "argmin"):
-        rows = Rung(0, "compact", "empty", 0)
-        item.add(rows, [(int_words([]), plan.operands[0].dtype, (3, 0))], (3,), error="empty")
+        for values, rows in (("empty", 3), ("empty_of_none", 0)):
+            rung = Rung(0, "compact", values, 0)
+            item.add(rung, [(int_words([]), plan.operands[0].dtype, (rows, 0))], (rows,), error="empty")
     if name.startswith("topk_"):
         _too_many(item, plan)
 

@@ -36,7 +36,7 @@ from pytest_kernelverify import (
 )
 from pytest_kernelverify.carriers.base import ArithmeticStateError, KernelError, View
 from pytest_kernelverify.carriers.cpu import load_library
-from pytest_kernelverify.numerics.comparison import Deviations, Tolerance
+from pytest_kernelverify.numerics.comparison import Deviations
 from pytest_kernelverify.stages import oracle as oracle_module
 from pytest_kernelverify.stages.judge import Expectation
 from pytest_kernelverify.stages.oracle import OracleStage

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pytest_kernelverify.numerics.bits import double_scaled, half_bits, ratio_double, scaled, shown
+
 __all__ = [
     "UNIT_ROUNDOFF",
     "float_above",
@@ -39,33 +41,40 @@ def gamma(unit_roundoff: Fraction, terms: int) -> Fraction:
     """
     growth = unit_roundoff * terms
     if growth >= 1:
-        raise ValueError(
-            f"{terms} terms at unit roundoff {float(unit_roundoff)!r} have no gamma bound: K*u must be below 1"
-        )
+        nearest = ratio_double(unit_roundoff.numerator, unit_roundoff.denominator)
+        unit = shown(unit_roundoff if math.isinf(nearest) else nearest)
+        raise ValueError(f"{shown(terms)} terms at unit roundoff {unit} have no gamma bound: K*u must be below 1")
     return growth / (1 - growth)
 
 
 def float_above(value: Fraction) -> float:
     """The least float that is not below an exact value; a ValueError where there is no finite one."""
-    try:
-        nearest = value.numerator / value.denominator
-    except OverflowError:
-        raise ValueError("the bound lies beyond the largest finite float; scale the terms down") from None
-    if nearest < value:  # Python compares a float and a Fraction exactly
-        nearest = math.nextafter(nearest, math.inf)
-    if math.isinf(nearest):
+    above = ratio_double(value.numerator, value.denominator, upward=True)
+    if math.isinf(above):
         raise ValueError("the bound lies beyond the largest finite float; scale the terms down")
-    return nearest
+    return above
 
 
 def _exact(name: str, value: Any) -> Fraction:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, Fraction, np.integer, np.floating)):
-        raise TypeError(f"{name} {value!r} is a {type(value).__name__}; pass a number")
-    if isinstance(value, (int, np.integer, Fraction)):
+        raise TypeError(f"{name} {shown(value)} is a {type(value).__name__}; pass a number")
+    if isinstance(value, int):
+        return Fraction(int.__index__(value))
+    if isinstance(value, (np.integer, Fraction)):
         return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, float):
+        value = float.__float__(value)
+    elif isinstance(value, np.longdouble) and value.dtype.itemsize == 8:
+        value = float(value)
     if not np.isfinite(value):
         raise ValueError(f"{name} {value!r} is not finite")
-    return Fraction(*value.as_integer_ratio())
+    if isinstance(value, np.longdouble):
+        return Fraction(*value.as_integer_ratio())
+    if isinstance(value, float):
+        mantissa, exponent = double_scaled(value)
+    else:
+        mantissa, exponent = scaled(half_bits(value) if isinstance(value, np.float16) else int(value.view(np.uint32)))
+    return Fraction(mantissa << max(exponent, 0), 1 << max(-exponent, 0))
 
 
 def gamma_bound(unit_roundoff: Any, terms: Any, sum_absolute_terms: Any) -> float:
@@ -77,13 +86,13 @@ def gamma_bound(unit_roundoff: Any, terms: Any, sum_absolute_terms: Any) -> floa
     """
     u, total = _exact("unit_roundoff", unit_roundoff), _exact("sum_absolute_terms", sum_absolute_terms)
     if isinstance(terms, (bool, np.bool_)) or not isinstance(terms, (int, np.integer)):
-        raise TypeError(f"terms {terms!r} is a {type(terms).__name__}; pass an integer")
+        raise TypeError(f"terms {shown(terms)} is a {type(terms).__name__}; pass an integer")
     if u <= 0:
-        raise ValueError(f"unit_roundoff {unit_roundoff!r} must be positive")
+        raise ValueError(f"unit_roundoff {shown(unit_roundoff)} must be positive")
     if terms < 0:
-        raise ValueError(f"terms {terms} must be 0 or more")
+        raise ValueError(f"terms {shown(terms)} must be 0 or more")
     if total < 0:
-        raise ValueError(f"sum_absolute_terms {sum_absolute_terms!r} must be 0 or more")
+        raise ValueError(f"sum_absolute_terms {shown(sum_absolute_terms)} must be 0 or more")
     return float_above(gamma(u, int(terms)) * total)
 
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pytest_kernelverify.numerics.bits import INFINITY, MAGNITUDE, MAXIMUM_ULP_DISTANCE, SIGN, float32_words
+from pytest_kernelverify.numerics.bits import (
+    INFINITY,
+    MAGNITUDE,
+    MAXIMUM_ULP_DISTANCE,
+    SIGN,
+    float32_values,
+    float32_words,
+    float_array,
+    ratio_double,
+    scaled,
+    shown,
+)
 
 __all__ = ["Comparison", "Deviations", "Tolerance", "compare_float32", "compare_words"]
 
@@ -30,9 +41,11 @@ class Tolerance:
             value = getattr(self, name)
             kinds = (int, np.integer) if name == "ulps" else (int, float, np.integer, np.floating)
             if isinstance(value, bool) or not isinstance(value, kinds):
-                raise TypeError(f"tolerance {name} {value!r} is not {'an integer' if name == 'ulps' else 'a number'}")
+                raise TypeError(
+                    f"tolerance {name} {shown(value)} is not {'an integer' if name == 'ulps' else 'a number'}"
+                )
             if not value >= 0:
-                raise ValueError(f"tolerance {name} {value!r} must be 0 or more")
+                raise ValueError(f"tolerance {name} {shown(value)} must be 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +77,7 @@ class Comparison:
         Anything but a :class:`Tolerance` is a TypeError.
         """
         if not isinstance(tolerance, Tolerance):
-            raise TypeError(f"within() takes a Tolerance, not {type(tolerance).__name__} {tolerance!r}")
+            raise TypeError(f"within() takes a Tolerance, not {type(tolerance).__name__} {shown(tolerance)}")
         absolute = self.deviations.maximum_absolute
         relative = self.deviations.maximum_relative
         ulps = self.deviations.maximum_ulps
@@ -81,6 +94,36 @@ _EQUAL = Comparison(Deviations(0.0, 0.0, 0), 0, 0, 0)
 _BLOCK = 1 << 15  # elements; the scratch of one block stays in the second-level cache
 _SMALL = 1 << 10  # below this, comparing bytes costs less than any array operation
 _SLACK = 1 - 2.0**-50  # more than the roundings of one quotient and one product
+_NEAR = 1 - 2.0**-48  # more than those of a difference, a quotient and a product, rounded in whatever direction
+_ONE, _UP, _DOWN, _LEAST, _HALF = 1.0, 0.75 * 2.0**-52, 0.25 * 2.0**-52, 2.0**-1022, 0.5
+
+
+def _declared_state() -> bool:
+    """Whether this thread rounds to nearest and keeps subnormal operands and results: tried out, not looked up."""
+    return _ONE + _UP > _ONE and _ONE + _DOWN == _ONE and _LEAST * _HALF > 0
+
+
+def _largest(rounded: npt.NDArray[np.float64], keys: npt.NDArray[Any], exact: Callable[[int], float]) -> float:
+    """The largest ``exact(key)``, where each was ``rounded`` in an unknown direction: only the nearly largest count."""
+    return max(map(exact, np.unique(keys[rounded >= rounded.max() * _NEAR]).tolist()))
+
+
+def _aligned(key: int) -> tuple[int, int, int]:
+    """The words ``key >> 32`` and ``key % 2**32``: integers |a-b| and max(|a|,|b|), and the exponent of their unit."""
+    (left, high), (right, low) = scaled(key >> 32), scaled(key & MAXIMUM_ULP_DISTANCE)
+    exponent = min(high, low)
+    left, right = left << (high - exponent), right << (low - exponent)
+    return abs(left - right), max(abs(left), abs(right)), exponent
+
+
+def _absolute(key: int) -> float:
+    gap, _, exponent = _aligned(key)
+    return ratio_double(gap << max(exponent, 0), 1 << max(-exponent, 0))
+
+
+def _relative(key: int) -> float:
+    gap, larger, _ = _aligned(key)
+    return ratio_double(gap, larger)
 
 
 class _Tally:
@@ -91,6 +134,7 @@ class _Tally:
         self.absolute = self.relative = 0.0
         self.nan = self.infinite = False
         self.differs = np.empty(size, np.bool_)
+        self.declared = _declared_state()
         self.scratch = tuple(np.empty(size, kind) for kind in (np.uint32, np.uint32, np.uint32, float, float))
 
     def add(self, expected: Words, actual: Words) -> bool:
@@ -116,6 +160,9 @@ class _Tally:
         distance = self._distance(expected, actual, less, mixed, larger)
         self.ulps = max(self.ulps, int(distance.max()))
         self.zeros += count - int(np.count_nonzero(distance))  # other words, no distance
+        if not self.declared:
+            self._add_exactly(expected, actual)
+            return True
 
         np.copyto(gap, expected.view(np.float32))
         np.copyto(scale, actual.view(np.float32))
@@ -127,6 +174,19 @@ class _Tally:
         if places.size:
             self.relative = max(self.relative, float((gap[places] / larger.view(np.float32)[places]).max()))
         return True
+
+    def _add_exactly(self, expected: Words, actual: Words) -> None:
+        """The deviations of finite words where the machine's own differences may be flushed or rounded otherwise.
+
+        Every binary32 number and difference is zero or normal in binary64: in any state they are nearly right.
+        """
+        left, right = float32_values(expected), float32_values(actual)
+        gap, larger = np.abs(left - right), np.maximum(np.abs(left), np.abs(right))
+        places = np.flatnonzero(gap)
+        if places.size:
+            keys = (expected.astype(np.uint64) << np.uint64(32) | actual)[places]
+            self.absolute = max(self.absolute, _largest(gap[places], keys, _absolute))
+            self.relative = max(self.relative, _largest(gap[places] / larger[places], keys, _relative))
 
     @staticmethod
     def _distance(expected: Words, actual: Words, less: Words, mixed: Words, larger: Words) -> Words:
@@ -192,9 +252,18 @@ def _compare_exact(expected: Words, actual: Words, dtype: str) -> tuple[Comparis
     left = expected[differs].view(np.int32).astype(np.int64)
     right = actual[differs].view(np.int32).astype(np.int64)
     gap = np.abs(left - right)
-    relative = gap / np.maximum(np.abs(left), np.abs(right))
+    larger = np.maximum(np.abs(left), np.abs(right))
+    ratios = gap / larger
+    if _declared_state():
+        relative = float(ratios.max())
+    else:
+        relative = _largest(
+            ratios,
+            gap.view(np.uint64) << np.uint64(32) | larger.view(np.uint64),
+            lambda key: ratio_double(key >> 32, key & MAXIMUM_ULP_DISTANCE),
+        )
     most = int(gap.max())
-    return Comparison(Deviations(float(most), float(relative.max()), most), int(differs.size), 0, 0), int(differs[0])
+    return Comparison(Deviations(float(most), relative, most), int(differs.size), 0, 0), int(differs[0])
 
 
 def compare_words(expected: Words, actual: Words, dtype: str) -> tuple[Comparison, int | None]:
@@ -217,15 +286,17 @@ def compare_words(expected: Words, actual: Words, dtype: str) -> tuple[Compariso
 def compare_float32(expected: Iterable[Any], actual: Iterable[Any]) -> Comparison:
     """Compare two equally long sequences of numbers after encoding each as :func:`float32_bits` does.
 
-    Arrays are read in row-major order and must agree in shape. Words are compared bit for bit: zeros of different sign
-    and NaNs of different payload are mismatches, counted apart. Unequal lengths are a ValueError.
+    Arrays and buffers of floats are read in row-major order and must agree in shape. Words are compared bit for bit:
+    zeros of different sign and NaNs of different payload are mismatches, counted apart. Unequal lengths are a
+    ValueError.
     """
-    left = expected if isinstance(expected, np.ndarray) else float32_words(expected)
-    right = actual if isinstance(actual, np.ndarray) else float32_words(actual)
-    if left.shape != right.shape:
-        raise ValueError(f"expected has shape {left.shape} and actual {right.shape}; compare equal lengths")
-    if isinstance(expected, np.ndarray):
-        left = float32_words(left)
-    if isinstance(actual, np.ndarray):
-        right = float32_words(right)
+    (left, shape), (right, other) = _encoded(expected), _encoded(actual)
+    if shape != other:
+        raise ValueError(f"expected has shape {shape} and actual {other}; compare equal lengths")
     return compare_words(left, right, "f32")[0]
+
+
+def _encoded(values: Iterable[Any]) -> tuple[Words, tuple[int, ...]]:
+    array = float_array(values)
+    words = float32_words(values if array is None else array)
+    return words, words.shape if array is None else array.shape

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pytest_kernelverify.numerics.bits import shown
 from pytest_kernelverify.numerics.payloads import EncodedFloat32Payload, ExactStructuralPayload
 
 __all__ = [
@@ -31,6 +32,9 @@ _ADVERSARIAL = (
 )
 
 
+_MOST = 2**59  # elements; NumPy cannot count the bytes of more
+
+
 def mixed(seed: int, count: int, stream: int = 0) -> npt.NDArray[np.uint64]:
     """Internal: ``count`` well mixed 64-bit words; ``stream`` tells the uses of one seed apart.
 
@@ -45,10 +49,16 @@ def mixed(seed: int, count: int, stream: int = 0) -> npt.NDArray[np.uint64]:
 
 def _integer(name: str, value: Any, least: int | None = None) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} {value!r} is a {type(value).__name__}; pass an integer")
+        raise TypeError(f"{name} {shown(value)} is a {type(value).__name__}; pass an integer")
     if least is not None and value < least:
-        raise ValueError(f"{name} {value} is too small; it must be {least} or more")
+        raise ValueError(f"{name} {shown(value)} is too small; it must be {least} or more")
     return int(value)
+
+
+def _count(name: str, count: int) -> int:
+    if count > _MOST:
+        raise ValueError(f"{name} {shown(count)} is more than an array holds; pass less")
+    return count
 
 
 def _below(words: npt.NDArray[np.uint64], limit: int) -> npt.NDArray[np.uint64]:
@@ -61,7 +71,7 @@ def arbitrary_float32_payload(seed: int, count: int) -> EncodedFloat32Payload:
 
     A negative count is a ValueError.
     """
-    seed, count = _integer("seed", seed), _integer("count", count, 0)
+    seed, count = _integer("seed", seed), _count("count", _integer("count", count, 0))
     words = mixed(seed, count, 1)
     return EncodedFloat32Payload.from_words(_below(words, 255) << np.uint64(23) | words & np.uint64(0x807FFFFF))
 
@@ -72,7 +82,7 @@ def wide_exponent_float32_payload(seed: int, count: int) -> EncodedFloat32Payloa
     Of 61 successive values no two share an exponent, so that few values already spread wide; every product of two is
     normal, and sums of millions of them are far from overflow. A negative count is a ValueError.
     """
-    seed, count = _integer("seed", seed), _integer("count", count, 0)
+    seed, count = _integer("seed", seed), _count("count", _integer("count", count, 0))
     words = mixed(seed, count, 2)
     start = int(_below(mixed(seed, 1, 3), 61)[0])
     field = (np.arange(count, dtype=np.uint64) * np.uint64(23) + np.uint64(start)) % np.uint64(61) + np.uint64(97)
@@ -99,17 +109,22 @@ def exact_structural_payload(
     rows = _integer("rows", rows, 1)
     mantissa_bits = _integer("mantissa_bits", mantissa_bits, 1)
     if not isinstance(product, (bool, np.bool_)):
-        raise TypeError(f"product {product!r} is a {type(product).__name__}; pass True for products, False for sums")
-    share = (1 << mantissa_bits) // length
+        raise TypeError(
+            f"product {shown(product)} is a {type(product).__name__}; pass True for products, False for sums"
+        )
+    # Above the cap a budget gives the same bound however many bits it has; only as many are worked with.
+    share = (1 << min(mantissa_bits, length.bit_length() + 48)) // length
     bound = min(isqrt(share) if product else share, 1 << 24)
     if bound < 1:
         raise ValueError(
-            f"contraction_length {length} leaves no operand of at least one under {mantissa_bits} mantissa bits;"
-            f" pass at most {1 << mantissa_bits}"
+            f"contraction_length {shown(length)} leaves no operand of at least one under {mantissa_bits} mantissa bits;"
+            f" pass at most {shown(1 << mantissa_bits)}"
         )
 
+    count = _count("rows * contraction_length", rows * length)
+
     def operand(stream: int) -> EncodedFloat32Payload:
-        words = mixed(seed, rows * length, stream)
+        words = mixed(seed, count, stream)
         magnitudes = (_below(words, bound) + np.uint64(1)).astype(np.int64)
         return EncodedFloat32Payload.from_values(np.where(words & np.uint64(1), -magnitudes, magnitudes))
 

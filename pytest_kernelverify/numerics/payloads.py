@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from pytest_kernelverify.numerics.bits import float32_values, float32_words
+from pytest_kernelverify.numerics.bits import float32_values, float32_words, shown
 
 __all__ = [
     "EncodedBoolPayload",
@@ -32,7 +32,7 @@ def word_hash(words: Words) -> str:
     return hashlib.sha256(array.astype(array.dtype.newbyteorder("<"), copy=False).data).hexdigest()
 
 
-def _integers(items: Iterable[Any], low: int, high: int, what: str) -> npt.NDArray[np.int64]:
+def _integers(items: Iterable[Any], low: int, high: int, what: str) -> npt.NDArray[Any]:
     """Checked integers as an array: Booleans and non-integers are a TypeError, others out of range a ValueError."""
     if isinstance(items, np.ndarray):
         if items.dtype.kind in "iu":
@@ -40,26 +40,37 @@ def _integers(items: Iterable[Any], low: int, high: int, what: str) -> npt.NDArr
             if array.size and (int(array.min()) < low or int(array.max()) > high):
                 bad = next(number for number in array.tolist() if not low <= number <= high)
                 raise ValueError(f"{what} {bad} is out of range; it must lie in {low}..{high}")
-            return array.astype(np.int64)
+            return array
         items = items.ravel()
     if isinstance(items, str):
-        raise TypeError(f"{what}s are integers, not the text {items!r}")
+        raise TypeError(f"{what}s are integers, not the text {shown(items)}")
     numbers = []
     for item in items:
         if isinstance(item, (bool, np.bool_)):
             raise TypeError(f"{what} {item!r} is a Boolean; pass an integer")
         try:
-            number = operator.index(item)
+            number = int.__index__(operator.index(item))  # of a subclass, the number it holds
         except TypeError:
-            raise TypeError(f"{what} {item!r} is a {type(item).__name__}; pass an integer") from None
+            raise TypeError(f"{what} {shown(item)} is a {type(item).__name__}; pass an integer") from None
         if not low <= number <= high:
-            raise ValueError(f"{what} {number} is out of range; it must lie in {low}..{high}")
+            raise ValueError(f"{what} {shown(number)} is out of range; it must lie in {low}..{high}")
         numbers.append(number)
     return np.array(numbers, dtype=np.int64)
 
 
+def _immutable(words: Words, kind: Any) -> Words:
+    """Words as a 1-D array over a ``bytes`` object: no flag makes it writable, nor any view of it."""
+    owner: Any = words
+    while type(owner) is np.ndarray:
+        owner = owner.base
+    array = np.ascontiguousarray(words, dtype=kind).reshape(-1)
+    if type(owner) is bytes and np.may_share_memory(array, words):
+        return array
+    return np.frombuffer(array.tobytes(), dtype=kind)
+
+
 class _Encoded:
-    """What the payloads share: one read-only word array; the tuple and the hash are made when first asked for."""
+    """What the payloads share: one immutable word array; the tuple and the hash are made when first asked for."""
 
     __slots__ = ("_words",)
 
@@ -74,14 +85,10 @@ class _Encoded:
     def from_words(cls, words: Words) -> Self:
         """Internal: from an array of words (uint32, or uint8 for Bool) in logical order, without a check.
 
-        A writeable array is copied; a read-only one is kept, and must not change through another view.
+        The array is copied, unless it is that of another payload.
         """
-        array = np.ascontiguousarray(words, dtype=cls._word_type).reshape(-1)
-        if array.flags.writeable:
-            array = array.copy() if np.may_share_memory(array, words) else array
-            array.flags.writeable = False
         self = object.__new__(cls)
-        object.__setattr__(self, "_words", array)
+        object.__setattr__(self, "_words", _immutable(words, cls._word_type))
         return self
 
     @classmethod
@@ -91,13 +98,11 @@ class _Encoded:
 
     @property
     def words(self) -> Words:
-        """The words as a read-only 1-D array; a payload constructed directly converts its ``bits`` each time."""
+        """The words as an immutable 1-D array; a payload constructed directly converts its ``bits`` each time."""
         try:
             return self._words
         except AttributeError:
-            array = _integers(self.bits, 0, self._largest, "word").astype(self._word_type)
-            array.flags.writeable = False
-            return array
+            return _immutable(_integers(self.bits, 0, self._largest, "word"), self._word_type)
 
     def __getattr__(self, name: str) -> Any:
         # Reached only where a slot is still empty.
@@ -165,10 +170,7 @@ class EncodedFloat32Payload(_Encoded):
     @classmethod
     def from_values(cls, values: Iterable[Any]) -> Self:
         """Quantise each number exactly once; errors are those of :func:`float32_bits`."""
-        words = float32_words(values)
-        if isinstance(values, np.ndarray) and np.may_share_memory(words, values):
-            words = words.copy()
-        return cls.from_words(words)
+        return cls.from_words(float32_words(values))
 
     def values(self) -> tuple[float, ...]:
         """The decoded values; each NaN keeps its payload and encodes to the same word again."""
@@ -217,7 +219,7 @@ class EncodedBoolPayload(_Encoded):
         items = values.ravel().tolist() if isinstance(values, np.ndarray) else list(values)
         for item in items:
             if not isinstance(item, (bool, np.bool_)):
-                raise TypeError(f"Bool value {item!r} is a {type(item).__name__}; pass True or False")
+                raise TypeError(f"Bool value {shown(item)} is a {type(item).__name__}; pass True or False")
         return cls.from_words(np.array(items, dtype=np.uint8))
 
     def values(self) -> tuple[bool, ...]:

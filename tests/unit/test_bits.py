@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 import math
 import struct
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from float_state import STATES, float_state
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -295,3 +298,156 @@ def test_a_finite_word_has_an_exact_scaled_value_and_others_have_none(word: int)
     else:
         mantissa, exponent = bits.scaled(word)
         assert mantissa * Fraction(2) ** exponent == value(word)
+
+
+class Lie(float):
+    """Its own value is 1; what it says of itself is not."""
+
+    def __float__(self) -> float:
+        return 2.0
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        return 2, 1
+
+
+class IntegerLie(int):
+    @property
+    def numerator(self) -> int:
+        return 2
+
+    def __int__(self) -> int:
+        return 2
+
+    __index__ = __int__
+
+
+@pytest.mark.parametrize("lie", [Lie(1.0), IntegerLie(1)])
+def test_a_subclass_is_encoded_by_its_value_and_not_by_its_own_conversion(lie: float) -> None:
+    assert float32_bits(lie) == 0x3F800000
+    assert float32_words([lie]).tolist() == [0x3F800000]
+
+
+@pytest.mark.parametrize("huge", [10**5000, -(10**5000), Fraction(10**5000, 3)], ids=["whole", "negative", "fraction"])
+def test_a_number_of_too_many_digits_is_described_and_not_printed(huge: object) -> None:
+    with pytest.raises(ValueError, match=r"of 166\d\d bits> rounds beyond the largest finite binary32") as error:
+        float32_bits(huge)
+    assert len(str(error.value)) < 150
+    with pytest.raises(ValueError, match="rounds beyond the largest finite binary32"):
+        float32_words([huge])
+    with pytest.raises(TypeError, match="is a list"):
+        float32_bits([huge])
+
+
+SIGNALLING = 0x7F800001
+FORMATS = {"f": np.float32, "d": np.float64, "e": np.float16}
+
+
+def buffers(words: np.ndarray) -> list[object]:  # type: ignore[type-arg]
+    """Everything but an array that holds binary32 numbers as they are in memory."""
+    raw = words.tobytes()
+    many = array.array("f")
+    many.frombytes(raw)
+    foreign = (ctypes.c_float * words.size).from_buffer_copy(raw)
+    return [many, memoryview(many), memoryview(raw).cast("f"), foreign, memoryview(words.view(">f4").byteswap())]
+
+
+def test_a_buffer_of_binary32_numbers_keeps_its_words() -> None:
+    words = np.array([SIGNALLING, 0xFFA5A5A5, 1, 0x80000000, 0x3F800000], dtype=np.uint32)
+    for buffer in buffers(words):
+        assert float32_words(buffer).tolist() == words.tolist()  # type: ignore[arg-type]
+    grid = memoryview(words[:4].view(np.float32).reshape(2, 2).T)
+    assert float32_words(grid).tolist() == words[[0, 2, 1, 3]].tolist()
+
+
+@pytest.mark.parametrize("code", ["d", "e"])
+def test_a_buffer_of_other_floats_is_encoded_as_its_array_is(code: str) -> None:
+    word = {"d": np.uint64(0x7FF0000020000000), "e": np.uint16(0x7C01)}[code]
+    numbers = np.array([word]).view(FORMATS[code])
+    assert float32_words(memoryview(numbers)).tolist() == float32_words(numbers).tolist()
+    assert float32_words(memoryview(numbers)).tolist()[0] & 0x7FC00000 == 0x7F800000
+
+
+def test_buffers_of_integers_are_read_one_by_one_and_of_booleans_not_at_all() -> None:
+    assert float32_words(array.array("q", [2**24 + 1, -3])).tolist() == [0x4B800000, 0xC0400000]
+    assert float32_words(b"\1\2").tolist() == [0x3F800000, 0x40000000]
+    with pytest.raises(TypeError):
+        float32_words(memoryview(np.array([True])))
+    with pytest.raises(TypeError):
+        float32_words(np.float32(1))  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-(2**26), 2**26) | st.integers(-3, 3), max_size=30))
+def test_lists_and_arrays_of_integers_are_rounded_to_the_nearest_even_word(many: list[int]) -> None:
+    expected = [nearest(Fraction(number)) if number else 0 for number in many]
+    assert float32_words(many).tolist() == expected
+    assert float32_words(np.array(many, dtype=np.int64)).tolist() == expected
+    unsigned = [number + 2**63 for number in many]
+    expected = [nearest(Fraction(number)) if number else 0 for number in unsigned]
+    assert float32_words(np.array(unsigned, dtype=np.uint64)).tolist() == expected
+
+
+def test_integer_arrays_longer_than_a_block_keep_their_order() -> None:
+    many = np.arange(-70_000, 70_000)
+    assert float32_words(many).tolist() == many.astype(np.float32).view(np.uint32).tolist()
+
+
+INTEGERS = [2**24 + 1, 2**24 + 3, -(2**24) - 1, 2**60 + 2**36 + 1, -(2**63), 0, 1, -1]
+NUMBERS = [1e-45, 0.1, -0.1, 1e-40, -5e-324, 0.0, -0.0, 3.4e38, math.inf, -math.inf, 1 + 2.0**-24, 2.0**-150]
+WORDS = [0, 1 << 31, 1, 0x80000001, 0x7FFFFF, 0x400000, 0x800000, 0x3F800001, 0x7F7FFFFF, 0x7F800000, SIGNALLING]
+
+
+def encodings() -> list[list[int]]:
+    """Every way of encoding and decoding the numbers above."""
+    words = np.array(WORDS, dtype=np.uint32)
+    half = np.array([1, 0x8001, 0x3FF, 0x400, 0x3C01, 0x7C01, 0], dtype=np.uint16).view(np.float16)
+    return [
+        [float32_bits(number) for number in INTEGERS + NUMBERS],
+        float32_words(INTEGERS).tolist(),
+        float32_words(np.array(INTEGERS)).tolist(),
+        float32_words(np.array([1, 3, 2**24 + 1], dtype=np.uint32)).tolist(),
+        float32_words(NUMBERS).tolist(),
+        float32_words(np.array(NUMBERS)).tolist(),
+        float32_words([*NUMBERS, 1]).tolist(),
+        float32_words(half).tolist(),
+        [float32_bits(np.float64(number)) for number in NUMBERS],
+        [float32_bits(Fraction(1, 3)), float32_bits(Fraction(-1, 3 * 2**140)), float32_bits(np.longdouble(1) / 3)],
+        bits.float32_values(words).view(np.uint64).tolist(),
+        [struct.unpack("<Q", struct.pack("<d", float32_value(word)))[0] for word in WORDS],
+        float32_words(bits.float32_values(words)).tolist(),
+        bits.ordered(words[:-1]).tolist(),
+        [float32_ulp_distance(left, right) for left in NUMBERS for right in NUMBERS],
+    ]
+
+
+DECLARED = encodings()
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_no_rounding_mode_and_no_flush_bit_changes_an_encoding(state: tuple[int, int, int]) -> None:
+    third = np.longdouble(1) / 3
+    with float_state(*state):
+        changed = encodings()[:9] + encodings()[10:]
+        divided = float32_bits(third)
+    assert changed == DECLARED[:9] + DECLARED[10:]
+    assert divided == DECLARED[9][2]
+
+
+dyadic = st.builds(lambda m, e: m * Fraction(2) ** e, st.integers(-(2**70), 2**70), st.integers(-1150, 950))
+
+
+@given(st.fractions() | dyadic)
+def test_a_ratio_becomes_the_nearest_double(exact: Fraction) -> None:
+    assert bits.ratio_double(exact.numerator, exact.denominator) == exact.numerator / exact.denominator
+
+
+def test_a_ratio_beyond_the_largest_double_is_an_infinity() -> None:
+    assert bits.ratio_double(2**1024, 1) == math.inf
+    assert bits.ratio_double(2**1024 - 2**970, 1) == math.inf
+    assert bits.ratio_double(2**1024 - 2**970 - 1, 1) == 2.0**1023 * (2 - 2.0**-52)
+    assert bits.ratio_double(-(10**400), 1) == -math.inf
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_double_has_an_exact_scaled_value(number: float) -> None:
+    mantissa, exponent = bits.double_scaled(number)
+    assert mantissa * Fraction(2) ** exponent == Fraction(number)

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from float_state import STATES, float_state
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,7 +75,66 @@ def test_booleans_and_non_numbers_fail_with_type_error(arguments) -> None:  # ty
         gamma_bound(*arguments)
 
 
-@given(st.fractions())
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (10**400, 1, 1.0),
+        (Fraction(10**5000, 3), 1, 1.0),
+        (-(10**5000), 1, 1.0),
+        (0.5, 10**5000, 1.0),
+        (0.5, -(10**5000), 1.0),
+        (0.5, 1, 10**5000),
+        (0.5, 1, -(10**5000)),
+        (np.float64(1.7e308), 2, 1),
+    ],
+)
+def test_huge_arguments_fail_with_value_error_in_words_of_ours(arguments) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=r"must be|no gamma bound|largest finite float") as error:
+        gamma_bound(*arguments)
+    assert len(str(error.value)) < 200
+    with pytest.raises(TypeError, match="is a list"):
+        gamma_bound([10**5000], 1, 1)
+
+
+class Lie(float):
+    def __float__(self) -> float:
+        return 2.0
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        return 2, 1
+
+
+def test_a_float_subclass_counts_by_its_value() -> None:
+    assert gamma_bound(Lie(0.25), 1, Lie(3.0)) == 1.0
+
+
+ARGUMENTS = [
+    (0.1, 1, 1.0),
+    (2.0**-24, 1000, 0.1),
+    (5e-324, 3, 1e300),
+    (0.25, 1, 5e-324),
+    (1e-310, 10**6, 1e-3),
+    (np.float32(1e-45), 2, np.float32(1e-40)),
+    (np.float16(6e-8), 2, 3),
+    (np.longdouble(1) / 3, 2, 1),
+    (Fraction(1, 3), 2, Fraction(1, 7)),
+    (Fraction(1, 10), 3, 1),
+]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_no_rounding_mode_and_no_flush_bit_changes_a_bound(state: tuple[int, int, int]) -> None:
+    declared = [gamma_bound(*arguments) for arguments in ARGUMENTS]
+    with float_state(*state):
+        changed = [gamma_bound(*arguments) for arguments in ARGUMENTS]
+    assert changed == declared
+    assert 0 not in declared
+
+
+dyadic = st.builds(lambda m, e: m * Fraction(2) ** e, st.integers(-(2**70), 2**70), st.integers(-1150, 950))
+
+
+@given(st.fractions() | dyadic)
 def test_float_above_is_the_least_float_not_below(value: Fraction) -> None:
     above = float_above(value)
     assert Fraction(above) >= value
@@ -83,6 +143,9 @@ def test_float_above_is_the_least_float_not_below(value: Fraction) -> None:
 
 def test_float_above_refuses_what_no_finite_float_exceeds() -> None:
     assert float_above(Fraction(1, 2**2000)) == 2.0**-1074
+    assert float_above(Fraction(-1, 2**2000)) == 0.0
+    assert float_above(Fraction(-(10**400))) == -math.nextafter(math.inf, 0)
+    assert float_above(Fraction(math.nextafter(math.inf, 0))) == math.nextafter(math.inf, 0)
     for value in (Fraction(2**1024), Fraction(10**400), Fraction(2) ** 1024 - Fraction(1, 3)):
         with pytest.raises(ValueError, match="largest finite float"):
             float_above(value)

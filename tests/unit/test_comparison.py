@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import array as arrays
 import dataclasses
 import math
 import pickle
 
 import numpy as np
 import pytest
+from float_state import FLUSHING, STATES, UPWARD, float_state
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +75,62 @@ def test_blocks_of_any_size_give_what_the_definition_gives(many: list[tuple[int,
         patch.setattr(comparison, "_BLOCK", block)
         patch.setattr(comparison, "_SMALL", 0)
         assert compare_words(array(expected), array(actual), "f32") == naive(expected, actual)
+
+
+@pytest.mark.parametrize("state", STATES)
+@given(many=pairs | finite_pairs, block=st.sampled_from([2, 7, 1 << 15]))
+def test_no_rounding_mode_and_no_flush_bit_changes_a_comparison(
+    state: tuple[int, int, int], many: list[tuple[int, int]], block: int
+) -> None:
+    expected, actual = [left for left, _ in many], [right for _, right in many]
+    integers = compare_words(array(expected), array(actual), "i32")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparison, "_BLOCK", block)
+        with float_state(*state):
+            changed = compare_words(array(expected), array(actual), "f32")
+            changed_integers = compare_words(array(expected), array(actual), "i32")
+    assert changed == naive(expected, actual)
+    assert changed_integers == integers
+
+
+def test_subnormal_pairs_deviate_under_flushed_operands_as_they_do_without() -> None:
+    declared = compare_float32([1e-45], [5e-39])
+    assert declared.deviations.maximum_absolute == 3568118 * 2.0**-149
+    for state in (FLUSHING, (0, 0, 1), (UPWARD, 0, 0)):
+        with float_state(*state):
+            changed = compare_float32([1e-45], [5e-39])
+        assert changed == declared
+
+
+def test_deviations_of_integers_do_not_depend_on_the_rounding_mode() -> None:
+    expected, actual = array([3, 7, 0]), array([2, 9, 1])
+    declared = compare_words(expected, actual, "i32")
+    for state in STATES:
+        with float_state(*state):
+            changed = compare_words(expected, actual, "i32")
+        assert changed == declared
+
+
+def test_the_largest_ratio_of_a_long_array_is_exact_under_any_state() -> None:
+    expected = np.arange(0x3F800000, 0x3F800000 + 2**17, dtype=np.uint32)
+    actual = expected + np.uint32(1)
+    declared = compare_words(expected, actual, "f32")
+    for state in STATES:
+        with float_state(*state):
+            changed = compare_words(expected, actual, "f32")
+        assert changed == declared
+
+
+def test_a_buffer_of_binary32_numbers_keeps_its_words() -> None:
+    signalling = arrays.array("f")
+    signalling.frombytes(array([0x7F800001]).tobytes())
+    for left in (signalling, memoryview(signalling)):
+        assert compare_float32(left, array([0x7F800001]).view(np.float32)) == EQUAL
+        assert compare_float32(left, [float32_value(0x7FC00001)]).nan_payload_mismatches == 1
+    grid = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert compare_float32(memoryview(grid), grid) == EQUAL
+    with pytest.raises(ValueError, match="compare equal lengths"):
+        compare_float32(memoryview(grid), grid.T)
 
 
 @given(pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 import pytest
@@ -101,6 +102,43 @@ def test_every_legal_partial_sum_or_product_is_exact_under_the_budget(length: in
         assert sum(map(abs, fibre)) <= 2**bits  # so any subset, in any order, is an integer the budget holds
     for total in itertools.accumulate(terms[:length]):
         assert abs(total) <= 2**bits
+
+
+@pytest.mark.parametrize("product", [False, True])
+def test_every_positive_mantissa_budget_is_supported_and_operands_stay_exact_in_binary32(product: bool) -> None:
+    huge = exact_structural_payload(0, 3, product=product, mantissa_bits=10**30)
+    assert (huge.operand_bound, huge.mantissa_bits) == (2**24, 10**30)
+    assert huge.lhs == exact_structural_payload(0, 3, product=product, mantissa_bits=60).lhs
+    for bits in range(1, 60):
+        share = 2**bits // 3
+        bound = min(isqrt(share) if product else share, 2**24)
+        if bound:
+            assert exact_structural_payload(0, 3, product=product, mantissa_bits=bits).operand_bound == bound
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords"),
+    [
+        ((0, 10**5000), {}),
+        ((0, -(10**5000)), {}),
+        ((0, 10**5000), {"mantissa_bits": 10**30}),
+        ((0, 3), {"rows": 10**5000}),
+        ((0, 3), {"rows": -(10**5000)}),
+        ((0, 3), {"mantissa_bits": -(10**5000)}),
+    ],
+)
+def test_huge_lengths_and_rows_fail_with_value_error_in_words_of_ours(arguments, keywords) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=r"must be 1 or more|leaves no operand|more than an array holds") as error:
+        exact_structural_payload(*arguments, product=True, **keywords)
+    assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("generate", [arbitrary_float32_payload, wide_exponent_float32_payload])
+def test_a_huge_count_fails_with_value_error_and_a_huge_seed_is_a_seed(generate) -> None:  # type: ignore[no-untyped-def]
+    for count in (10**30, 10**5000, -(10**5000)):
+        with pytest.raises(ValueError, match=r"more than an array holds|must be 0 or more"):
+            generate(0, count)
+    assert len(generate(10**5000, 2)) == 2
 
 
 def test_rows_and_operands_differ() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import copy
 import dataclasses
 import hashlib
@@ -11,11 +12,12 @@ import struct
 
 import numpy as np
 import pytest
+from float_state import FLUSHING, STATES, UPWARD, float_state
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_kernelverify.numerics.bits import float32_bits
-from pytest_kernelverify.numerics.generators import adversarial_float32_payload
+from pytest_kernelverify.numerics.generators import adversarial_float32_payload, exact_structural_payload
 from pytest_kernelverify.numerics.payloads import (
     EncodedBoolPayload,
     EncodedFloat32Payload,
@@ -62,6 +64,68 @@ def test_an_out_of_range_word_fails_with_value_error(wrong: int) -> None:
     if wrong < 2**40:
         with pytest.raises(ValueError, match=f"word {wrong} is out of range"):
             EncodedFloat32Payload.from_bits(np.array([0, wrong, 0]))
+
+
+@pytest.mark.parametrize("make", [EncodedFloat32Payload.from_values, EncodedFloat32Payload.from_bits])
+@pytest.mark.parametrize("kind", [list, iter])
+def test_a_number_of_too_many_digits_is_described_and_not_printed(make, kind) -> None:  # type: ignore[no-untyped-def]
+    for factory in (make, EncodedInt32Payload.from_values, EncodedInt32Payload.from_bits):
+        for huge in (10**5000, -(10**5000)):
+            with pytest.raises(ValueError, match="<integer of 16610 bits>") as error:
+                factory(kind([huge]))
+            assert len(str(error.value)) < 150
+    with pytest.raises(TypeError, match="is a list"):
+        EncodedInt32Payload.from_values([[10**5000]])
+    with pytest.raises(TypeError, match="is a int"):
+        EncodedBoolPayload.from_values([10**5000])
+
+
+class IntegerLie(int):
+    def __index__(self) -> int:
+        return 2
+
+    def __le__(self, other: object) -> bool:
+        return True
+
+    __ge__ = __le__
+
+
+def test_an_integer_subclass_is_encoded_by_its_value() -> None:
+    assert EncodedInt32Payload.from_values([IntegerLie(1)]).bits == (1,)
+    with pytest.raises(ValueError, match="out of range"):
+        EncodedInt32Payload.from_values([IntegerLie(2**31)])
+
+
+def test_a_buffer_of_binary32_numbers_keeps_its_words() -> None:
+    raw = struct.pack("<2I", 0x7F800001, 0xFFA5A5A5)
+    numbers = array.array("f")
+    numbers.frombytes(raw)
+    for buffer in (numbers, memoryview(numbers), memoryview(raw).cast("f")):
+        assert EncodedFloat32Payload.from_values(buffer).bits == (0x7F800001, 0xFFA5A5A5)
+    numbers[0] = 1.0
+    kept = EncodedFloat32Payload.from_values(numbers)
+    numbers[0] = 2.0
+    assert kept.bits[0] == 0x3F800000
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_preserve_adversarial_float32_identity_under_any_rounding_mode_and_flush_bits(
+    state: tuple[int, int, int],
+) -> None:
+    payload = adversarial_float32_payload()
+    with float_state(*state):
+        again = EncodedFloat32Payload.from_values(payload.values())
+        arrays = EncodedFloat32Payload.from_values(np.array(payload.values()))
+        structural = exact_structural_payload(3, 5, product=True)
+    assert again.bits == arrays.bits == payload.bits
+    assert structural == exact_structural_payload(3, 5, product=True)
+
+
+def test_a_list_and_an_array_of_integers_encode_alike_under_any_state() -> None:
+    for state in ((UPWARD, 0, 0), FLUSHING):
+        with float_state(*state):
+            assert EncodedFloat32Payload.from_values(np.array([2**24 + 1])).bits == (0x4B800000,)
+            assert EncodedFloat32Payload.from_values([2**24 + 1]).bits == (0x4B800000,)
 
 
 def test_from_values_quantises_each_value_exactly_once() -> None:
@@ -169,6 +233,42 @@ def test_the_word_array_is_read_only_and_the_source_is_not_shared(payload: Encod
     words[0] = 7
     assert kept.bits == owned.bits == (1, 2)
     assert words.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        *PAYLOADS,
+        EncodedInt32Payload.from_values([5]),
+        EncodedInt32Payload.from_bits(np.array([5], dtype=np.uint32)),
+        EncodedFloat32Payload.from_values(np.array([5], dtype=np.float32)),
+        EncodedFloat32Payload.from_words(np.array([5], dtype=np.uint32)[::1]),
+        EncodedInt32Payload((5,), "x"),
+        pickle.loads(pickle.dumps(INTEGERS)),
+        copy.deepcopy(INTEGERS),
+    ],
+)
+def test_nothing_makes_the_words_behind_a_hash_writable(payload: EncodedInt32Payload) -> None:
+    before = payload.bit_hash, payload.bits
+    words = payload.words
+    for view in (words, words.view(), words[:1], words.reshape(1, -1), words.view(np.uint8), np.asarray(words)):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            view.setflags(write=True)
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            view.flags.writeable = True
+    owner = words
+    while isinstance(owner, np.ndarray):
+        assert not owner.flags.writeable
+        owner = owner.base
+    assert type(owner) is bytes
+    assert type(payload).from_words(words).words.ctypes.data == words.ctypes.data  # immutable words are shared
+    assert (payload.bit_hash, payload.bits) == before
+
+
+def test_an_empty_payload_is_a_payload() -> None:
+    for kind, dtype in ((EncodedFloat32Payload, "f32"), (EncodedInt32Payload, "i32"), (EncodedBoolPayload, "bool")):
+        empty = kind.from_values([])
+        assert (empty.bits, empty.values(), len(empty), empty.dtype) == ((), (), 0, dtype)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

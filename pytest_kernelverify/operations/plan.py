@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -48,8 +49,18 @@ class OperandKey:
         return self.dtype + (":scalar" if self.role is OperandRole.SCALAR else "") + suffix
 
 
+class _Remembered:
+    """What a plan key works out once; it is in no field, so in no comparison, repr, copy or pickle."""
+
+    __slots__ = ("_hash", "_text", "_token")
+
+    _hash: int
+    _text: str
+    _token: str
+
+
 @dataclass(frozen=True, slots=True)
-class PlanKey:
+class PlanKey(_Remembered):
     """One exact operation plan; ``text`` names it everywhere.
 
     >>> PlanKey.from_text("matmul(f32,i32>f32)->f32 compute=f32 acc=floating:f64").token
@@ -62,30 +73,41 @@ class PlanKey:
     accumulation: str | None
     accumulator: str | None
     output: str
-    _names: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            fields = (self.operation, self.operands, self.compute, self.accumulation, self.accumulator, self.output)
+            object.__setattr__(self, "_hash", hash(fields))
+            return self._hash
 
     @property
     def text(self) -> str:
         """The canonical text; computed once."""
-        if "text" not in self._names:
-            self._names["text"] = self._text()
-        return self._names["text"]
+        try:
+            return self._text
+        except AttributeError:
+            object.__setattr__(self, "_text", self._make_text())
+            return self._text
 
     @property
     def token(self) -> str:
         """The plan in a test id: letters, digits and ``_`` inside tokens, ``-`` between them; computed once."""
-        if "token" not in self._names:
-            self._names["token"] = self._token()
-        return self._names["token"]
+        try:
+            return self._token
+        except AttributeError:
+            object.__setattr__(self, "_token", self._make_token())
+            return self._token
 
-    def _text(self) -> str:
+    def _make_text(self) -> str:
         operands = ",".join(operand.text for operand in self.operands)
         text = f"{self.operation}({operands})->{self.output} compute={self.compute}"
         if self.accumulation:
             text += f" acc={self.accumulation}" + (f":{self.accumulator}" if self.accumulator else "")
         return text
 
-    def _token(self) -> str:
+    def _make_token(self) -> str:
         dtypes = [o.dtype + ("s" if o.role is OperandRole.SCALAR else "") for o in self.operands]
         token = f"{self.operation}-{'_'.join([*dtypes, self.output])}"
         if self.accumulation:
@@ -99,19 +121,7 @@ class PlanKey:
     @classmethod
     def from_text(cls, text: str) -> PlanKey:
         """Parse a canonical text; ValueError for any other spelling."""
-        match = _TEXT.fullmatch(text)
-        if match is None:
-            raise ValueError(f"{text!r} is not a plan; expected e.g. matmul(f32,f32)->f32 compute=f32 acc=floating:f64")
-        operands = tuple(_operand(part) for part in match["operands"].split(",") if part)
-        plan = cls(
-            match["operation"],
-            operands,
-            match["compute"],
-            match["accumulation"],
-            match["accumulator"],
-            match["output"],
-        )
-        plan.validate()
+        plan = _normal(_parsed(text))
         if plan.text != text:
             raise ValueError(f"{text!r} is not canonical; expected {plan.text!r}")
         return plan
@@ -120,30 +130,35 @@ class PlanKey:
     def from_plan_like(cls, plan: Any) -> PlanKey:
         """Normalize a PlanKey, a canonical text, a mapping or an object with the same attributes.
 
-        A mapping or object gives ``operation``, ``operands`` (each an OperandKey, a text such as ``i32>f32``, or a
-        mapping with ``role``, ``dtype``, ``convert_to``), ``compute``, ``accumulation``, ``accumulator``, ``output``.
+        A mapping or object gives ``operation``, ``operands`` (a sequence, each an OperandKey, a text such as
+        ``i32>f32``, or a mapping with ``role``, ``dtype``, ``convert_to``), ``compute``, ``accumulation``,
+        ``accumulator``, ``output``. A conversion of an operand to its own dtype is none. The result is a PlanKey, also
+        of an object of a subclass. What is no plan, or has operands without an order, is a TypeError; a value that no
+        plan may have is a ValueError.
         """
-        if isinstance(plan, cls):
-            plan.validate()
-            return plan
+        if isinstance(plan, PlanKey):
+            return _normal(plan)
         if isinstance(plan, str):
-            return cls.from_text(plan)
+            return _normal(_parsed(plan))
         read = _reader(plan)
         missing = [name for name in ("operation", "operands", "compute", "output") if read(name) is None]
         if missing:
             raise TypeError(f"{type(plan).__name__} is not plan-like: it has no {', '.join(missing)}")
-        if isinstance(read("operands"), str):
-            raise TypeError(f"plan operands are the text {read('operands')!r}; pass one entry per operand")
-        key = cls(
-            read("operation"),
-            tuple(_operand(part) for part in read("operands")),
-            read("compute"),
-            read("accumulation"),
-            read("accumulator"),
-            read("output"),
+        operands = read("operands")
+        if isinstance(operands, str):
+            raise TypeError(f"plan operands are the text {operands!r}; pass one entry per operand")
+        if not isinstance(operands, Sequence) or isinstance(operands, (bytes, bytearray, memoryview)):
+            raise TypeError(f"plan operands are of type {type(operands).__name__}; pass a list or tuple, in order")
+        return _normal(
+            PlanKey(
+                read("operation"),
+                tuple(_operand(part) for part in operands),
+                read("compute"),
+                read("accumulation"),
+                read("accumulator"),
+                read("output"),
+            )
         )
-        key.validate()
-        return key
 
     def validate(self) -> None:
         """ValueError naming the first field whose value no plan may have."""
@@ -168,6 +183,47 @@ class PlanKey:
                 raise ValueError(f"plan {name} is {value!r}; expected one of {', '.join(map(str, allowed))}")
         if not isinstance(self.operation, str) or not _NAME.fullmatch(self.operation):
             raise ValueError(f"plan operation is {self.operation!r}; expected a lower-case name")
+
+
+def _parsed(text: str) -> PlanKey:
+    """The plan of a text that spells out what it parses to; its operands may convert to their own dtype."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a plan; expected e.g. matmul(f32,f32)->f32 compute=f32 acc=floating:f64")
+    operands = tuple(_operand(part) for part in match["operands"].split(",") if part)
+    plan = PlanKey(
+        match["operation"], operands, match["compute"], match["accumulation"], match["accumulator"], match["output"]
+    )
+    plan.validate()
+    if plan.text != text:
+        raise ValueError(f"{text!r} is not canonical; expected {plan.text!r}")
+    return plan
+
+
+def _normal(plan: PlanKey) -> PlanKey:
+    """The one spelling of a valid plan, of plain texts and classes; the key itself where it is that already."""
+    plan.validate()
+    names = (plan.operation, plan.compute, plan.accumulation, plan.accumulator, plan.output)
+    operands = tuple(map(_normal_operand, plan.operands))
+    if type(plan) is PlanKey and {*map(type, names)} <= _PLAIN and all(map(operator.is_, operands, plan.operands)):
+        return plan
+    operation, compute, accumulation, accumulator, output = map(_plain, names)
+    return PlanKey(operation, operands, compute, accumulation, accumulator, output)
+
+
+def _normal_operand(operand: OperandKey) -> OperandKey:
+    dtypes = (operand.dtype, operand.convert_to)
+    if type(operand) is OperandKey and {*map(type, dtypes)} <= _PLAIN and operand.dtype != operand.convert_to:
+        return operand
+    dtype, convert_to = map(_plain, dtypes)
+    return OperandKey(operand.role, dtype, None if convert_to == dtype else convert_to)
+
+
+_PLAIN = {str, type(None)}
+
+
+def _plain(name: Any) -> Any:
+    return None if name is None else str.__str__(name)
 
 
 def _reader(value: Any) -> Callable[[str], Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from collections import deque
 from dataclasses import FrozenInstanceError, replace
 from types import SimpleNamespace
 from typing import Any
@@ -82,6 +85,94 @@ def test_from_plan_like_shall_keep_order_roles_and_conversions_of_operands() -> 
     ]
     assert (key.accumulation, key.accumulator) == (None, None)
     assert key.token == "pow-i32_f32s_f32"
+
+
+def loose(**changes: Any) -> dict[str, Any]:
+    return {"operation": "add", "operands": ["f32", "f32"], "compute": "f32", "output": "f32", **changes}
+
+
+class Derived(PlanKey):
+    """A plan key of a class of its own."""
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        loose(operands=["f32>f32", "f32"]),
+        loose(operands=("f32", {"dtype": "f32", "convert_to": "f32"})),
+        loose(operands=[OperandKey(OperandRole.TENSOR, "f32", "f32")] * 2),
+        PlanKey("add", (OperandKey(OperandRole.TENSOR, "f32", "f32"),) * 2, "f32", None, None, "f32"),
+        Derived("add", (OperandKey(OperandRole.TENSOR, "f32"),) * 2, "f32", None, None, "f32"),
+        "add(f32>f32,f32)->f32 compute=f32",
+    ],
+)
+def test_from_plan_like_shall_normalize_a_conversion_to_itself_and_a_subclass(plan: Any) -> None:
+    key = PlanKey.from_plan_like(plan)
+    assert type(key) is PlanKey
+    assert key == PlanKey.from_text("add(f32,f32)->f32 compute=f32")
+    assert key.text == "add(f32,f32)->f32 compute=f32"
+    assert type(Derived.from_plan_like(plan)) is PlanKey
+
+
+def test_a_text_that_converts_to_itself_is_not_canonical() -> None:
+    with pytest.raises(ValueError, match=re.escape("not canonical; expected 'add(f32,f32)->f32 compute=f32'")):
+        PlanKey.from_text("add(f32>f32,f32)->f32 compute=f32")
+
+
+def test_from_plan_like_gives_a_canonical_key_back_as_it_is() -> None:
+    assert PlanKey.from_plan_like(KEY) is KEY
+
+
+class Token(str):
+    """A text of a class of its own."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return "other"
+
+
+def test_from_plan_like_shall_normalize_texts_of_another_class() -> None:
+    plain = PlanKey.from_plan_like(loose())
+    plan = loose(operation=Token("add"), operands=[Token("f32"), {"dtype": Token("f32")}], compute=Token("f32"))
+    for given in (plan, PlanKey(Token("add"), plain.operands, Token("f32"), None, None, Token("f32"))):
+        key = PlanKey.from_plan_like(given)
+        assert (key, key.text) == (plain, plain.text)
+        assert {type(text) for text in (key.operation, key.compute, key.output)} == {str}
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [{"f32"}, frozenset({"f32"}), {"f32": 1}, {"f32": 1}.keys(), {1: "f32"}.values(), "f32", b"f32", 3, iter(["f32"])],
+)
+def test_operands_that_have_no_order_of_their_own_are_a_type_error(operands: Any) -> None:
+    with pytest.raises(TypeError, match=f"plan operands are .*{type(operands).__name__}|plan operands are the text"):
+        PlanKey.from_plan_like(loose(operands=operands))
+    with pytest.raises(TypeError, match="plan operands are"):
+        PlanKey.from_plan_like(SimpleNamespace(**loose(operands=operands)))
+    assert PlanKey.from_plan_like(loose(operands=deque(["i32", "f32"]))).operands[0].dtype == "i32"
+
+
+def test_what_a_key_remembers_cannot_be_changed() -> None:
+    key = replace(KEY)
+    assert key.text == MATMUL
+    assert key.token == "matmul-f32_i32_f32-acc_f64"
+    for name in ("text", "token", "_text", "_token", "_hash", "_names", "other"):
+        with pytest.raises((FrozenInstanceError, AttributeError, TypeError)):
+            setattr(key, name, "forged")
+        value = getattr(key, name, "")
+        assert callable(value) or isinstance(value, (str, int))
+    assert (key.text, key, hash(key)) == (MATMUL, KEY, hash(KEY))
+    assert not [name for name in dir(key) if isinstance(getattr(key, name), (list, set, bytearray))]
+    assert not [name for name in dir(key) if type(getattr(key, name)) is dict and not name.startswith("__")]
+
+
+def test_copies_and_pickles_of_a_key_are_equal_and_named_anew() -> None:
+    assert (KEY.text, hash(KEY)) == (MATMUL, hash(replace(KEY)))
+    for twin in (copy.copy(KEY), copy.deepcopy(KEY), pickle.loads(pickle.dumps(KEY))):
+        assert (twin, hash(twin), twin.text, twin.token) == (KEY, hash(KEY), KEY.text, KEY.token)
+    assert MATMUL.encode() not in pickle.dumps(KEY)
+    assert repr(KEY).endswith("accumulation='floating', accumulator='f64', output='f32')")
 
 
 @pytest.mark.parametrize(

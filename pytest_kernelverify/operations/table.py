@@ -1,13 +1,28 @@
-"""The operations: operands, shapes, parameters and defaults. ``docs/operations.md`` is generated from this table."""
+"""The operations: operands, shapes, parameters, defaults and legal plans. ``docs/operations.md`` is made from this."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["OPERATIONS", "SUBJECTS", "Operation", "Subject", "operation", "output_extents"]
+from pytest_kernelverify.operations.plan import OperandRole, PlanKey, VerificationClass
+
+__all__ = [
+    "OPERATIONS",
+    "SUBJECTS",
+    "Operation",
+    "Subject",
+    "check_legal",
+    "legal_plans",
+    "operation",
+    "output_extents",
+    "required_classes",
+]
 
 Extents = tuple[int, ...]
 
@@ -29,10 +44,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A movement or structural subject: verified independently of numerical kernels."""
+    """A movement or structural subject, verified independently of numerical kernels on a kernel of ``operation``.
+
+    ``copy`` is no computational operation: a profile has a kernel of it for its subjects alone.
+    """
 
     name: str
     kind: str
+    operation: str
     rule: str
 
 
@@ -147,17 +166,107 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
     {
         entry.name: entry
         for entry in (
-            Subject("copy", "movement", "every word arrives as it was"),
-            Subject("view", "movement", "the same elements under another shape"),
-            Subject("permute", "movement", "modes in another order"),
-            Subject("rearrange", "movement", "leaves regrouped into other modes"),
-            Subject("broadcast_to", "movement", "a stride-0 mode repeats its elements"),
-            Subject("addressing", "structural", "every layout reads exactly its own elements"),
-            Subject("coverage", "structural", "every output element is written exactly once"),
-            Subject("bounds", "structural", "nothing outside is read into a result or written"),
+            Subject("copy", "movement", "copy", "every word arrives as it was"),
+            Subject("view", "movement", "copy", "the same elements under another shape"),
+            Subject("permute", "movement", "copy", "modes in another order"),
+            Subject("rearrange", "movement", "copy", "leaves regrouped into other modes"),
+            Subject("broadcast_to", "movement", "copy", "a stride-0 mode repeats its elements"),
+            Subject("addressing", "structural", "copy", "every layout reads exactly its own elements"),
+            Subject("coverage", "structural", "add", "every output element is written exactly once"),
+            Subject("bounds", "structural", "copy", "nothing outside is read into a result or written"),
         )
     }
 )
+
+# Which plans an operation may have, its operands written as tensors. F is a Float32 operand or an Int32 one converted
+# to it; M is the same beside at least one Float32 operand, where an Int32 pair has arithmetic of its own. N is a sum
+# whose order is free; S is one whose order is normative unless the plan leaves it free.
+_FORMS: tuple[tuple[str, ...], ...] = (
+    ("add sub mul", "(M,M)->f32 compute=f32", "(i32,i32)->i32 compute=i32_checked"),
+    ("div rem", "(F,F)->f32 compute=f32"),
+    ("maximum minimum", "(M,M)->f32 compute=f32", "(i32,i32)->i32 compute=i32"),
+    ("pow", "(F,F)->f32 compute=f32", "(i32,i32)->i32 compute=i32_checked"),
+    ("neg abs", "(f32)->f32 compute=f32", "(i32)->i32 compute=i32_checked"),
+    ("sign relu", "(f32)->f32 compute=f32", "(i32)->i32 compute=i32"),
+    ("ceil floor round recip sqrt rsqrt leaky_relu", "(F)->f32 compute=f32"),
+    ("clamp", "(M,M,M)->f32 compute=f32", "(i32,i32,i32)->i32 compute=i32"),
+    ("logical_not", "(f32)->bool compute=f32", "(bool)->bool compute=word"),
+    ("cast", "(f32)->i32 compute=f32", "(i32)->f32 compute=f32", "(f32)->bool compute=f32"),
+    ("cast", "(i32)->bool compute=i32", "(bool)->f32 compute=word", "(bool)->i32 compute=word"),
+    ("select", "(bool,f32,f32)->f32 compute=word", "(bool,i32,i32)->i32 compute=word"),
+    ("eq ne lt le", "(M,M)->bool compute=f32", "(i32,i32)->bool compute=i32"),
+    ("exp exp2 log log2 sin cos erf tanh sigmoid silu gelu softplus elu", "(F)->f32 compute=f32"),
+    ("reduce_sum", "(f32)->f32 compute=f32 acc=N", "(i32)->i32 compute=i32_checked acc=exact_integer"),
+    ("reduce_prod cumsum", "(f32)->f32 compute=f32 acc=S"),
+    ("reduce_max reduce_min", "(f32)->f32 compute=f32", "(i32)->i32 compute=i32"),
+    ("argmax argmin", "(f32)->i32 compute=f32", "(i32)->i32 compute=i32"),
+    ("matmul", "(M,M)->f32 compute=f32 acc=N", "(i32,i32)->i32 compute=i32_checked acc=exact_integer"),
+    ("conv", "(f32,f32)->f32 compute=f32 acc=S"),
+    ("gather", "(f32,i32)->f32 compute=word", "(i32,i32)->i32 compute=word"),
+    ("scatter", "(f32,i32,f32)->f32 compute=word", "(i32,i32,i32)->i32 compute=word"),
+    ("scatter_add", "(f32,i32,f32)->f32 compute=f32 acc=S"),
+    ("sort_values topk_values", "(f32)->f32 compute=f32", "(i32)->i32 compute=i32"),
+    ("sort_indices topk_indices", "(f32)->i32 compute=f32", "(i32)->i32 compute=i32"),
+)
+_LETTERS = {
+    "F": ("f32", "i32>f32"),
+    "M": ("f32", "i32>f32"),
+    "N": ("floating:f32", "floating:f64"),
+    "S": ("sequential_binary32", "floating:f32", "floating:f64"),
+}
+_ELEMENTWISE = ("pointwise", "predicate", "transcendental")
+_MOVERS = ("select", "gather", "scatter", "sort_values", "topk_values")
+
+
+def _spelled(form: str) -> Iterator[str]:
+    """Every plan, without its operation, that a form stands for."""
+    parts = re.split(r"\b([FMNS])\b", form)
+    for chosen in product(*(_LETTERS[letter] for letter in parts[1::2])):
+        if "M" not in parts or "f32" in chosen:
+            yield "".join(text for pair in zip(parts[::2], (*chosen, ""), strict=True) for text in pair)
+
+
+@cache
+def legal_plans(name: str) -> tuple[str, ...]:
+    """The texts of the plans an operation may have, every operand a tensor; ValueError for an unknown operation."""
+    operation(name)
+    return tuple(
+        f"{name}{text}"
+        for names, *forms in _FORMS
+        if name in names.split()
+        for form in forms
+        for text in _spelled(form)
+    )
+
+
+def check_legal(plan: PlanKey) -> None:
+    """ValueError unless the operation may have such a plan: dtypes, conversions, compute, accumulation and output.
+
+    Operands of an elementwise operation may be scalars, but not all of them; those of any other are tensors.
+    """
+    entry = operation(plan.operation)
+    if len(plan.operands) != len(entry.operands):
+        raise ValueError(f"plan {plan.text} has {len(plan.operands)} operands; {entry.name} has {len(entry.operands)}")
+    scalars = sum(operand.role is OperandRole.SCALAR for operand in plan.operands)
+    tensors = tuple(replace(operand, role=OperandRole.TENSOR) for operand in plan.operands)
+    text = replace(plan, operands=tensors).text if scalars else plan.text
+    if text not in legal_plans(entry.name):
+        raise ValueError(f"plan {plan.text} is none of {entry.name}; expected {' or '.join(legal_plans(entry.name))}")
+    if scalars and (entry.family not in _ELEMENTWISE or scalars == len(plan.operands)):
+        allowed = "at least one tensor" if entry.family in _ELEMENTWISE else "tensors"
+        raise ValueError(f"plan {plan.text} has {scalars} scalar operand(s); expected {allowed}")
+
+
+def required_classes(plan: PlanKey) -> tuple[VerificationClass, ...]:
+    """The classes an active classification of a legal plan names, in their order; none where it must be deferred."""
+    entry = operation(plan.operation)
+    if entry.family == "transcendental" or (entry.name == "pow" and plan.output == "f32"):
+        return ()
+    if plan.accumulation == "sequential_binary32":
+        return VerificationClass.EXACT_ARITHMETIC, VerificationClass.STRUCTURAL
+    if plan.accumulation is not None:
+        return VerificationClass.STRUCTURAL, VerificationClass.ANALYTIC, VerificationClass.NUMERICAL
+    return (VerificationClass.BIT_EXACT if entry.name in _MOVERS else VerificationClass.EXACT_ARITHMETIC,)
 
 
 def operation(name: str) -> Operation:
@@ -177,7 +286,7 @@ def output_extents(name: str, operands: tuple[Extents, ...], parameters: Mapping
     if len(operands) != len(entry.operands):
         raise ValueError(f"{name}: {len(operands)} operand(s) given; expected {len(entry.operands)}")
     first = operands[0]
-    if entry.family in ("pointwise", "predicate", "transcendental"):
+    if entry.family in _ELEMENTWISE:
         shaped = [extents for extents in operands if extents] or [()]
         if any(extents != shaped[0] for extents in shaped):
             raise ValueError(f"{name}: operands have the extents {operands}; they must be equal")

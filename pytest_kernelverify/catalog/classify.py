@@ -8,11 +8,13 @@ from functools import cache
 
 from pytest_kernelverify.carriers.base import AdvertisedKernel
 from pytest_kernelverify.carriers.opening import open_carrier
-from pytest_kernelverify.catalog.load import manifest_of
-from pytest_kernelverify.catalog.manifest import ProfileManifest, check_manifest
+from pytest_kernelverify.catalog.check import check_against_oracle, check_manifest
+from pytest_kernelverify.catalog.load import manifest_of, verification_profile
 from pytest_kernelverify.catalog.profile import (
+    ORACLE_PROFILE,
     ClassificationDisposition,
     PlanClassification,
+    ProfileManifest,
     VerificationProfile,
     VerificationStage,
 )
@@ -56,6 +58,7 @@ def classify_profile_plans(profile: VerificationProfile) -> tuple[PlanClassifica
 def _checked(profile: VerificationProfile) -> ProfileManifest:
     manifest = manifest_of(profile)
     check_manifest(manifest)
+    check_against_oracle(manifest, manifest_of(verification_profile(ORACLE_PROFILE)))
     if profile.carrier == "cpu":
         check_advertised(manifest, open_carrier(profile.profile_id, profile.carrier).advertised())
     return manifest

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from pytest_kernelverify.catalog.manifest import ProfileManifest, check_manifest, read_manifest
-from pytest_kernelverify.catalog.profile import VerificationProfile
+from pytest_kernelverify.catalog.check import check_against_oracle, check_manifest, same
+from pytest_kernelverify.catalog.manifest import read_manifest
+from pytest_kernelverify.catalog.profile import ORACLE_PROFILE, ProfileManifest, VerificationProfile
 from pytest_kernelverify.operations.plan import LogicalKernel
 
 __all__ = [
@@ -31,17 +32,32 @@ def profiles_dir() -> Path:
 
 @cache
 def _manifests() -> dict[str, ProfileManifest]:
-    manifests = [read_manifest(path) for path in sorted(profiles_dir().glob("*.toml"))]
-    return {manifest.profile.profile_id: manifest for manifest in manifests}
+    manifests = {path.stem: read_manifest(path) for path in sorted(profiles_dir().glob("*.toml"))}
+    if ORACLE_PROFILE not in manifests:
+        raise RuntimeError(f"no {ORACLE_PROFILE}.toml in the profiles folder; reinstall pytest-kernelverify")
+    for name, manifest in manifests.items():
+        try:
+            check_against_oracle(manifest, manifests[ORACLE_PROFILE])
+        except ValueError as error:
+            raise ValueError(f"{name}.toml: {error}") from None
+    return manifests
 
 
 def register_profiles(manifests: Iterable[ProfileManifest]) -> None:
     """Make profiles of one's own known in this process; ValueError for an id that another profile has."""
+    known = _manifests()
     for manifest in manifests:
-        check_manifest(manifest)
         profile_id = manifest.profile.profile_id
-        if _manifests().setdefault(profile_id, manifest) != manifest:
-            raise ValueError(f"profile {profile_id!r} is there already and says something else; choose another id")
+        if profile_id in known:
+            if not same(manifest, known[profile_id]):
+                raise ValueError(f"profile {profile_id!r} is there already and says something else; choose another id")
+            continue
+        try:
+            check_manifest(manifest)
+            check_against_oracle(manifest, known[ORACLE_PROFILE])
+        except ValueError as error:
+            raise ValueError(f"profile {profile_id!r}: {error}") from None
+        known[profile_id] = manifest
 
 
 def verification_profiles() -> tuple[VerificationProfile, ...]:
@@ -53,19 +69,21 @@ def verification_profile(profile_id: str) -> VerificationProfile:
     """The installed profile of that exact id; TypeError for a non-string, ValueError for an unknown one."""
     if not isinstance(profile_id, str):
         raise TypeError(f"profile_id must be a string, not {type(profile_id).__name__}")
-    manifest = _manifests().get(profile_id)
+    name = str.__str__(profile_id)  # a subclass may compare as it likes; its characters do not
+    manifest = _manifests().get(name)
     if manifest is None:
-        raise ValueError(f"unknown profile {profile_id!r}; known profiles: {', '.join(sorted(_manifests()))}")
+        raise ValueError(f"unknown profile {name!r}; known profiles: {', '.join(sorted(_manifests()))}")
     return manifest.profile
 
 
 def manifest_of(profile: VerificationProfile) -> ProfileManifest:
     """The manifest of an installed profile; ValueError where the record is not the installed one."""
-    if not isinstance(profile, VerificationProfile):
+    if type(profile) is not VerificationProfile:
         raise TypeError(f"profile must be a VerificationProfile, not {type(profile).__name__}")
-    if verification_profile(profile.profile_id) != profile:
-        raise ValueError(f"profile {profile.profile_id!r} differs from the installed profile of that id")
-    return _manifests()[profile.profile_id]
+    installed = verification_profile(profile.profile_id)
+    if not same(profile, installed):
+        raise ValueError(f"profile {installed.profile_id!r} differs from the installed profile of that id")
+    return _manifests()[installed.profile_id]
 
 
 def kernel_manifest(profile: VerificationProfile) -> tuple[LogicalKernel, ...]:

@@ -9,12 +9,17 @@ from pytest_kernelverify.operations.facts import STRICT, ArithmeticFacts
 from pytest_kernelverify.operations.plan import LogicalKernel, PlanKey, VerificationClass
 
 __all__ = [
+    "ORACLE_PROFILE",
     "ClassificationDisposition",
     "PlanClassification",
+    "ProfileManifest",
     "SubjectClassification",
     "VerificationProfile",
     "VerificationStage",
 ]
+
+# The profile by whose certified plans targets are judged.
+ORACLE_PROFILE = "cpu-compiled"
 
 
 class VerificationStage(Enum):
@@ -66,3 +71,13 @@ class SubjectClassification:
     subject: str
     kind: str
     classes: tuple[VerificationClass, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileManifest:
+    """A profile with its logical kernels, the classification of each plan, and that of each subject."""
+
+    profile: VerificationProfile
+    kernels: tuple[LogicalKernel, ...]
+    plans: tuple[PlanClassification, ...]
+    subjects: tuple[SubjectClassification, ...]

@@ -10,7 +10,7 @@ from pytest_kernelverify.carriers.opening import open_carrier
 from pytest_kernelverify.cases.case import Case
 from pytest_kernelverify.catalog.classify import Obligation, obligations
 from pytest_kernelverify.catalog.load import verification_profile
-from pytest_kernelverify.catalog.profile import VerificationProfile, VerificationStage
+from pytest_kernelverify.catalog.profile import ORACLE_PROFILE, VerificationProfile, VerificationStage
 from pytest_kernelverify.evidence.certificate import OracleCertificate
 from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, Outcome
 from pytest_kernelverify.evidence.stage_report import OracleStageResult, StageReport
@@ -33,8 +33,6 @@ from pytest_kernelverify.stages.references import References
 from pytest_kernelverify.stages.walk import Progress, StageWalk, check_seed, recovered, walk_all
 
 __all__ = ["ORACLE_PROFILE", "TargetStage", "run_target_stage"]
-
-ORACLE_PROFILE = "cpu-compiled"
 
 
 class TargetStage(StageWalk):

@@ -18,9 +18,11 @@ from pytest_kernelverify import (
     verification_profile,
 )
 from pytest_kernelverify.carriers.base import AdvertisedKernel
+from pytest_kernelverify.catalog.check import check_manifest
 from pytest_kernelverify.catalog.classify import check_advertised
 from pytest_kernelverify.catalog.load import manifest_of, profiles_dir
-from pytest_kernelverify.catalog.manifest import ProfileManifest, check_manifest, read_manifest
+from pytest_kernelverify.catalog.manifest import read_manifest
+from pytest_kernelverify.catalog.profile import ProfileManifest
 
 CPU = (profiles_dir() / "cpu-compiled.toml").read_text(encoding="utf-8")
 
@@ -33,9 +35,11 @@ def one_line(error: pytest.ExceptionInfo[BaseException]) -> str:
 
 # A profile file altered --------------------------------------------------------------------------------------------
 
+ADD_KEY = 'kernels[1].plans."add(f32,f32)->f32 compute=f32"'
 ADD_PLAN = '"add(f32,f32)->f32 compute=f32" = ["exact_arithmetic"]\n'
 ADD_HEAD = '[[kernels]]\noperation = "add"\nkernel_id = "cpu.add"\nvariant = "scalar"\n'
 EXP2_REASON = "vendor transcendental implementation: its accuracy is not specified"
+EXP2_KEY = 'kernels[29].plans."exp2(f32)->f32 compute=f32"'
 EXP2 = f'"exp2(f32)->f32 compute=f32" = {{ deferred = "{EXP2_REASON}" }}'
 VIEW = 'view = { kind = "movement", kernel = "cpu.copy", classes = ["bit_exact"] }'
 
@@ -47,11 +51,23 @@ ALTERED_FILES: dict[str, tuple[str, str, str]] = {
         'profile_id = "cpu"',
         "profile_id is 'cpu'; it must be the file's name",
     ),
-    "unknown field": ('carrier = "cpu"', 'carrier = "cpu"\ncolour = "red"', "the profile: unknown field 'colour'"),
-    "missing field": ('provider = "c-library"\n', "", "the profile: missing field 'provider'"),
-    "wrong type": ("error_channel = true", 'error_channel = "yes"', "error_channel is 'yes'; expected true or false"),
-    "number for a bool": ("error_channel = true", "error_channel = 1", "error_channel is 1; expected true or false"),
-    "stages as text": ('stages = ["oracle", "target"]', 'stages = "oracle"', "stages is 'oracle'; expected an array"),
+    "unknown field": ('carrier = "cpu"', 'carrier = "cpu"\ncolour = "red"', "cpu-compiled.toml: colour: unknown field"),
+    "missing field": ('provider = "c-library"\n', "", "cpu-compiled.toml: provider: missing field"),
+    "wrong type": (
+        "error_channel = true",
+        'error_channel = "yes"',
+        "error_channel: Input should be a valid boolean, not 'yes'",
+    ),
+    "number for a bool": (
+        "error_channel = true",
+        "error_channel = 1",
+        "error_channel: Input should be a valid boolean, not 1",
+    ),
+    "stages as text": (
+        'stages = ["oracle", "target"]',
+        'stages = "oracle"',
+        "stages: Input should be a valid list, not 'oracle'",
+    ),
     "no stages": ('stages = ["oracle", "target"]', "stages = []", "stages must name at least one role"),
     "unknown stage": (
         '"oracle", "target"]',
@@ -63,14 +79,18 @@ ALTERED_FILES: dict[str, tuple[str, str, str]] = {
     "unknown fact": ('nan = "propagates"', 'nan = "propagates"\nmood = "good"', "unknown=['mood']"),
     "missing fact": ('contraction = "forbidden"\n', "", "missing=['contraction']"),
     "bad fact": ('nan = "propagates"', 'nan = "lost"', "arithmetic fact nan is 'lost'; expected one of propagates"),
-    "fact of another type": ('nan = "propagates"', "nan = 1", "arithmetic fact nan is 1"),
-    "unknown kernel field": (ADD_HEAD, ADD_HEAD + "fast = true\n", "kernels[1]: unknown field 'fast'"),
+    "fact of another type": ('nan = "propagates"', "nan = 1", "facts.nan: Input should be a valid string, not 1"),
+    "unknown kernel field": (ADD_HEAD, ADD_HEAD + "fast = true\n", "kernels[1].fast: unknown field"),
     "missing kernel field": (
         ADD_HEAD,
         ADD_HEAD.replace('variant = "scalar"\n', ""),
-        "kernels[1]: missing field 'variant'",
+        "kernels[1].variant: missing field",
     ),
-    "kernel field of another type": (ADD_HEAD, ADD_HEAD.replace('"cpu.add"', "7"), "kernels[1]: kernel_id is 7"),
+    "kernel field of another type": (
+        ADD_HEAD,
+        ADD_HEAD.replace('"cpu.add"', "7"),
+        "kernels[1].kernel_id: Input should be a valid string, not 7",
+    ),
     "bad variant": (ADD_HEAD, ADD_HEAD.replace('"scalar"', '"AVX 2"'), "kernel cpu.add: variant is 'AVX 2'"),
     "operation unknown": (ADD_HEAD, ADD_HEAD.replace('"add"', '"plus"'), "missing=['add'], unknown=['plus']"),
     "kernel twice": ('kernel_id = "cpu.sub"', 'kernel_id = "cpu.add"', "duplicate kernel ('cpu.add', 'scalar')"),
@@ -91,15 +111,27 @@ ALTERED_FILES: dict[str, tuple[str, str, str]] = {
         ADD_PLAN.replace("add(f32,f32)", "sub(f32,f32:scalar)"),
         "stands under kernel cpu.add of 'add'",
     ),
-    "plan with too few operands": (ADD_PLAN, ADD_PLAN.replace("(f32,f32)", "(f32)"), "has 1 operands"),
+    "plan with too few operands": (
+        ADD_PLAN,
+        ADD_PLAN.replace("(f32,f32)", "(f32)"),
+        "add(f32)->f32 compute=f32 has 1 operands; add has 2",
+    ),
     "plan with an unknown compute": (ADD_PLAN, ADD_PLAN.replace("compute=f32", "compute=f16"), "compute is 'f16'"),
-    "plan as text": (ADD_PLAN, ADD_PLAN.replace('["exact_arithmetic"]', '"exact"'), "expected an array of classes or"),
+    "plan as text": (
+        ADD_PLAN,
+        ADD_PLAN.replace('["exact_arithmetic"]', '"exact"'),
+        f"{ADD_KEY}: Input should be an array of classes or {{ deferred = \"reason\" }}, not 'exact'",
+    ),
     "unknown class": (
         ADD_PLAN,
         ADD_PLAN.replace("exact_arithmetic", "exact"),
         "unknown class 'exact'; expected one of",
     ),
-    "class of another type": (ADD_PLAN, ADD_PLAN.replace('"exact_arithmetic"', "3"), "unknown class 3"),
+    "class of another type": (
+        ADD_PLAN,
+        ADD_PLAN.replace('"exact_arithmetic"', "3"),
+        f"{ADD_KEY}[0]: Input should be a valid string, not 3",
+    ),
     "class deferred": (ADD_PLAN, ADD_PLAN.replace("exact_arithmetic", "deferred"), "unknown class 'deferred'"),
     "no class": (ADD_PLAN, ADD_PLAN.replace('"exact_arithmetic"', ""), "is active: it needs at least one class"),
     "class twice": (
@@ -113,12 +145,12 @@ ALTERED_FILES: dict[str, tuple[str, str, str]] = {
         "in their order",
     ),
     "deferral without a reason": (EXP2, EXP2.split("{")[0] + '{ deferred = " " }', "it needs a reason and no classes"),
-    "deferral without the field": (EXP2, EXP2.split("{")[0] + "{ }", "missing field 'deferred'"),
-    "deferral with more": (EXP2, EXP2.replace(" }", ", until = 3 }"), "unknown field 'until'"),
+    "deferral without the field": (EXP2, EXP2.split("{")[0] + "{ }", f"{EXP2_KEY}.deferred: missing field"),
+    "deferral with more": (EXP2, EXP2.replace(" }", ", until = 3 }"), f"{EXP2_KEY}.until: unknown field"),
     "deferral of another type": (
         EXP2,
         EXP2.split("{")[0] + "{ deferred = true }",
-        "deferred is True; expected a string",
+        f"{EXP2_KEY}.deferred: Input should be a valid string, not True",
     ),
     "subject missing": (
         'bounds = { kind = "structural", kernel = "cpu.copy", classes = ["structural"] }\n',
@@ -127,7 +159,7 @@ ALTERED_FILES: dict[str, tuple[str, str, str]] = {
     ),
     "subject unknown": ("bounds = {", "limits = {", "missing=['bounds'], unknown=['limits']"),
     "subject twice": ("bounds = {", "coverage = {", "line"),
-    "subject field unknown": ("bounds = {", 'bounds = { colour = "red",', "subjects.bounds: unknown field 'colour'"),
+    "subject field unknown": ("bounds = {", 'bounds = { colour = "red",', "subjects.bounds.colour: unknown field"),
     "subject of another kind": (
         'bounds = { kind = "structural"',
         'bounds = { kind = "movement"',
@@ -141,7 +173,7 @@ ALTERED_FILES: dict[str, tuple[str, str, str]] = {
     "movement on a computing kernel": (
         'view = { kind = "movement", kernel = "cpu.copy"',
         'view = { kind = "movement", kernel = "cpu.neg"',
-        "subject view runs on cpu.neg",
+        "subject view runs on cpu.neg of 'neg'; expected a kernel of 'copy'",
     ),
     "subject class of another kind": (
         VIEW,
@@ -161,7 +193,12 @@ ALTERED_FILES: dict[str, tuple[str, str, str]] = {
     "subject as text": (
         VIEW,
         'view = "cpu.copy"',
-        "subjects.view is",
+        "subjects.view: Input should be a table, not 'cpu.copy'",
+    ),
+    "subjects as an array": (
+        "[subjects]",
+        "[[subjects]]",
+        "subjects: Input should be a table, not [{",
     ),
 }
 

@@ -321,6 +321,19 @@ def test_a_profile_whose_library_changed_shall_raise_value_error_before_executio
         attempt()
 
 
+@pytest.mark.usefixtures("library")
+def test_a_target_that_lost_a_plan_shall_raise_value_error_when_it_is_classified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = {profile: manifest_of(profile) for profile in (CPU, METAL)}
+    lost = whole[METAL].plans[0].plan.text
+    altered = whole | {METAL: replace(whole[METAL], plans=whole[METAL].plans[1:])}
+    monkeypatch.setattr(classify, "manifest_of", altered.__getitem__)
+    with pytest.raises(ValueError, match="plans do not match those of cpu-compiled") as error:
+        classify_profile_plans(METAL)
+    assert lost in str(error.value)
+
+
 # Obligations and their tokens ----------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_kernelverify.session import options
+from pytest_kernelverify.session import PACKAGE, SUITE, options, unaimed_key
 
 if TYPE_CHECKING:
     from pytest_kernelverify.session.gate import KernelCase
@@ -36,7 +36,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if path.name != options.PACKAGE.name:
+    if path.name != PACKAGE.name:
         return None
     from pytest_kernelverify.session import anchor
 
@@ -45,7 +45,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    if module_path.name != options.SUITE.name or not module_path.samefile(options.SUITE):
+    if module_path.name != SUITE.name or not module_path.samefile(SUITE):
         return None
     from pytest_kernelverify.session import anchor
 
@@ -60,7 +60,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if options.unaimed_key in config.stash:
+    if unaimed_key in config.stash:
         from pytest_kernelverify.session import collect
 
         collect.drop_unaimed(config, items)

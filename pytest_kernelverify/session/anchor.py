@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_kernelverify import suite
-from pytest_kernelverify.session.options import PACKAGE, SUITE
+from pytest_kernelverify.session import PACKAGE, SUITE
 
 __all__ = ["SUITE_ID", "aim_arguments", "suite_arguments", "suite_module", "suite_package"]
 

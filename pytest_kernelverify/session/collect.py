@@ -9,7 +9,7 @@ import pytest
 
 from pytest_kernelverify.catalog.classify import Obligation
 from pytest_kernelverify.catalog.profile import VerificationStage
-from pytest_kernelverify.session.options import unaimed_key
+from pytest_kernelverify.session import unaimed_key
 from pytest_kernelverify.session.runs import owed_in
 from pytest_kernelverify.session.settings import settings_key
 from pytest_kernelverify.session.start import refuse_distribution

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-__all__ = ["PACKAGE", "SUITE", "add_options", "configure", "list_if_asked", "unaimed_key"]
+from pytest_kernelverify.session import PACKAGE, SUITE
 
-PACKAGE = Path(__file__).parent.parent
-SUITE = PACKAGE / "suite.py"
-
-unaimed_key = pytest.StashKey[bool]()
-"""Set where tests request kv_case and no target is named."""
+__all__ = ["add_options", "configure", "list_if_asked"]
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from pytest_kernelverify.session import PACKAGE
 from pytest_kernelverify.session.anchor import aim_arguments
-from pytest_kernelverify.session.options import PACKAGE
 from pytest_kernelverify.session.settings import Settings, read_settings, settings_key
 
 __all__ = ["refuse_distribution", "refuse_unbuilt_checkout", "start"]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pytest_kernelverify.session.options import PACKAGE
+from pytest_kernelverify.session import PACKAGE
 
 # What `python -m pytest` does, without the import hook of an editable install, which would come before the folder.
 RUN = """

@@ -46,6 +46,7 @@ FRACTION = 0x007FFFFF
 _DOUBLE_INFINITY = 0x7FF << 52
 _REBIAS = 896 << 52  # from the exponent field of a binary32 number to that of the same binary64 number
 _FLOAT_FORMATS = ("e", "f", "d", "g")  # of the buffer protocol
+_LENGTHS = np.repeat(np.arange(17, dtype=np.uint8), [1, *(1 << np.arange(16))])  # bit lengths below 2**16
 _BLOCK = 1 << 15  # elements; the scratch of one block stays in the second-level cache
 
 
@@ -284,13 +285,13 @@ def float32_values(words: Words) -> npt.NDArray[np.float64]:
 
 
 def _bit_lengths(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    rest = numbers.copy()
-    lengths = np.zeros_like(rest)
-    for step in (32, 16, 8, 4, 2, 1):
-        shift = (rest >> np.uint64(step) != 0) * np.uint64(step)
-        lengths += shift
-        rest >>= shift
-    return lengths + rest
+    rest, lengths = numbers, np.zeros_like(numbers)
+    for step in (32, 16):
+        if int(rest.max()) >> step:
+            shift = (rest >> np.uint64(step) != 0) * np.uint64(step)
+            lengths, rest = lengths + shift, rest >> shift
+    lengths += _LENGTHS[rest.view(np.int64)]
+    return lengths
 
 
 def _integer_words(array: npt.NDArray[Any]) -> Words:
@@ -301,13 +302,15 @@ def _integer_words(array: npt.NDArray[Any]) -> Words:
         magnitude, negative = part.astype(np.uint64), part < 0
         np.negative(magnitude, out=magnitude, where=negative)
         length = _bit_lengths(magnitude)
-        drop = np.maximum(length, np.uint64(24)) - np.uint64(24)
-        mantissa = magnitude >> drop
-        rest, half = magnitude - (mantissa << drop), ((np.uint64(1) << drop) + np.uint64(1)) >> np.uint64(1)
-        up = (rest > half) | ((rest == half) & (mantissa & np.uint64(1) != 0))
-        mantissa <<= np.uint64(24) - np.minimum(length, np.uint64(24))
+        words = magnitude << (np.uint64(24) - np.minimum(length, np.uint64(24)))
+        if int(length.max()) > 24:
+            drop = np.maximum(length, np.uint64(24)) - np.uint64(24)
+            words >>= drop
+            unit = np.uint64(1) << drop
+            rest, half = magnitude & (unit - np.uint64(1)), (unit + np.uint64(1)) >> np.uint64(1)
+            words += (rest > half) | ((rest == half) & (words & np.uint64(1) != 0))
         # The leading bit adds one to the exponent field, as does a carry out of rounding.
-        words = mantissa + up + ((length + np.uint64(125)) << np.uint64(23))
+        words += (length + np.uint64(125)) << np.uint64(23)
         words[length == 0] = 0
         result[start : start + _BLOCK] = words | (negative * np.uint64(SIGN))
     return result
@@ -385,7 +388,7 @@ def float32_words(values: Iterable[Any]) -> Words:
     kinds = set(map(type, items))
     if kinds == {float}:
         return _double_words(np.array(items, dtype=np.float64))
-    if kinds == {int}:
+    if kinds == {int} and len(items) > 32:
         with suppress(OverflowError):  # an integer of more than 64 bits: all go one by one
             return _integer_words(np.array(items, dtype=np.int64))
     return np.array([float32_bits(item) for item in items], dtype=np.uint32)

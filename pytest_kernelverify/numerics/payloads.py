@@ -98,7 +98,7 @@ class _Encoded:
 
     @property
     def words(self) -> Words:
-        """The words as an immutable 1-D array; a payload constructed directly converts its ``bits`` each time."""
+        """The words as a read-only 1-D array; a payload constructed directly converts its ``bits`` each time."""
         try:
             return self._words
         except AttributeError:

@@ -137,6 +137,7 @@ class PlanKey(_Remembered):
         plan may have is a ValueError.
         """
         if isinstance(plan, PlanKey):
+            plan.validate()
             return _normal(plan)
         if isinstance(plan, str):
             return _normal(_parsed(plan))
@@ -149,16 +150,16 @@ class PlanKey(_Remembered):
             raise TypeError(f"plan operands are the text {operands!r}; pass one entry per operand")
         if not isinstance(operands, Sequence) or isinstance(operands, (bytes, bytearray, memoryview)):
             raise TypeError(f"plan operands are of type {type(operands).__name__}; pass a list or tuple, in order")
-        return _normal(
-            PlanKey(
-                read("operation"),
-                tuple(_operand(part) for part in operands),
-                read("compute"),
-                read("accumulation"),
-                read("accumulator"),
-                read("output"),
-            )
+        key = PlanKey(
+            read("operation"),
+            tuple(_operand(part) for part in operands),
+            read("compute"),
+            read("accumulation"),
+            read("accumulator"),
+            read("output"),
         )
+        key.validate()
+        return _normal(key)
 
     def validate(self) -> None:
         """ValueError naming the first field whose value no plan may have."""
@@ -186,7 +187,7 @@ class PlanKey(_Remembered):
 
 
 def _parsed(text: str) -> PlanKey:
-    """The plan of a text that spells out what it parses to; its operands may convert to their own dtype."""
+    """The valid plan whose text this is; its operands may still convert to their own dtype."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a plan; expected e.g. matmul(f32,f32)->f32 compute=f32 acc=floating:f64")
@@ -202,7 +203,6 @@ def _parsed(text: str) -> PlanKey:
 
 def _normal(plan: PlanKey) -> PlanKey:
     """The one spelling of a valid plan, of plain texts and classes; the key itself where it is that already."""
-    plan.validate()
     names = (plan.operation, plan.compute, plan.accumulation, plan.accumulator, plan.output)
     operands = tuple(map(_normal_operand, plan.operands))
     if type(plan) is PlanKey and {*map(type, names)} <= _PLAIN and all(map(operator.is_, operands, plan.operands)):

@@ -380,6 +380,7 @@ def test_buffers_of_integers_are_read_one_by_one_and_of_booleans_not_at_all() ->
 def test_lists_and_arrays_of_integers_are_rounded_to_the_nearest_even_word(many: list[int]) -> None:
     expected = [nearest(Fraction(number)) if number else 0 for number in many]
     assert float32_words(many).tolist() == expected
+    assert float32_words(many * 33).tolist() == expected * 33  # as many as go through an array
     assert float32_words(np.array(many, dtype=np.int64)).tolist() == expected
     unsigned = [number + 2**63 for number in many]
     expected = [nearest(Fraction(number)) if number else 0 for number in unsigned]
@@ -402,7 +403,7 @@ def encodings() -> list[list[int]]:
     half = np.array([1, 0x8001, 0x3FF, 0x400, 0x3C01, 0x7C01, 0], dtype=np.uint16).view(np.float16)
     return [
         [float32_bits(number) for number in INTEGERS + NUMBERS],
-        float32_words(INTEGERS).tolist(),
+        float32_words(INTEGERS * 5).tolist(),
         float32_words(np.array(INTEGERS)).tolist(),
         float32_words(np.array([1, 3, 2**24 + 1], dtype=np.uint32)).tolist(),
         float32_words(NUMBERS).tolist(),

@@ -9,7 +9,7 @@ from pytest_kernelverify.cases.geometry import LONG_SIZES, SIZES
 from pytest_kernelverify.cases.ladder import Item, Rung, repeated, rungs
 from pytest_kernelverify.cases.shapes import Shape, shape_of
 from pytest_kernelverify.cases.structural import collisions, summing_operands
-from pytest_kernelverify.cases.terms import exact_terms, scatter_index
+from pytest_kernelverify.cases.terms import CANCELLING, exact_terms, scatter_index
 from pytest_kernelverify.cases.values import Words, draws, float_words, int_words, integers, real_words, whole_words
 from pytest_kernelverify.operations.plan import PlanKey
 
@@ -84,10 +84,16 @@ def _terms(plan: PlanKey, kind: str, shape: Shape, seed: int) -> list[Words]:
 
 
 _CYCLES = {
-    # Ties and their neighbours on top of 2**24, in the order in which they would each be lost or kept.
-    "halfway": (2.0**24, 1.0, 1.0, 1 + 2.0**-23, 3.0, 1.0, 0.5, 1 - 2.0**-24, 5.0),
-    "cancellation": (2.0**24, 1.0, 2.0 - 2.0**24, 3.0),
+    # On top of 2**24, where values lie 2 apart: a tie down to even, past a tie, a tie up, short of one; then back, with
+    # a multiple of 4 left over, so that the next cycle does the same.
+    "halfway": (2.0**24, 1.0, 1 + 2.0**-23, 1.0, 1 - 2.0**-24, 2.0, 3.0, 0.5, -(2.0**24)),
+    "cancellation": tuple(map(float, CANCELLING)),
 }
+# The same in products, each on what the step before left: a tie down to even and one up; past a tie and short of one.
+_HALFWAY_FACTORS = (
+    (1 + 2.0**-12, 1 + 2.0**-12, 1 + 3 * 2.0**-13),
+    (1 + 2.0**-23, 1.5 + 2.0**-23, 1 - 2.0**-23),
+)
 
 
 def _sequence(kind: str, rows: int, size: int, seed: int) -> Words:
@@ -95,7 +101,7 @@ def _sequence(kind: str, rows: int, size: int, seed: int) -> Words:
     signs = np.where(np.arange(rows) % 2, np.uint32(SIGN), np.uint32(0))[:, None]
     if kind in _CYCLES:
         cycle = real_words(_CYCLES[kind])
-        start = (np.arange(rows) // 2 * 3)[:, None] if kind == "cancellation" else np.zeros((rows, 1), np.int64)
+        start = (np.arange(rows) * 3)[:, None] if kind == "cancellation" else np.zeros((rows, 1), np.int64)
         terms: Words = cycle[(np.arange(size)[None, :] + start) % len(cycle)] ^ signs
         return terms
     if kind == "extremes":
@@ -131,6 +137,12 @@ def _factors(kind: str, rows: int, size: int, seed: int) -> Words:
     elif kind == "halfway":
         cycle = real_words([4097.0, 2.0**-12, -4099.0, 2.0**-12, 4095.0, 2.0**-12])
         grid = cycle[(column[None, :] + 2 * np.arange(rows)[:, None]) % 6]
+        for row in range(rows):
+            # Both, in both signs; then once more behind factors that change nothing.
+            lead = (1.0, 2.0, 0.5)[: row // 4 * 3]
+            start = real_words([*lead, *_HALFWAY_FACTORS[row // 2 % 2]])[:size]
+            grid[row, : len(start)] = start
+            grid[row, 0] |= np.uint32(row % 2 * SIGN)
     elif kind == "extremes":
         lines = (
             (0x71800000, 0x71800000, 0x0D800000),  # 2**100 twice, then back
@@ -160,8 +172,7 @@ def _windows(kind: str, shape: Shape, seed: int) -> list[Words]:
         near = whole_words(4096 + integers(seed, inputs, 1, 7) * 2 - 1)
         return [near, np.where(np.arange(taps) % 2, whole_words(4097), float_words(seed + 1, taps, 0, 1))]
     if kind in _CYCLES:
-        cycle = real_words(_CYCLES[kind])
-        return [whole_words(np.ones(inputs)), cycle[np.arange(taps) % size % len(cycle)]]
+        return [whole_words(np.ones(inputs)), _sequence(kind, taps // size, size, seed).ravel()]
     if kind == "extremes":
         weights = real_words([1.0, 1.0, -0.75, 0.5])
         return [np.full(inputs, 0x7F000000, np.uint32), weights[np.arange(taps) % size % 4]]

@@ -24,7 +24,7 @@ from pytest_kernelverify.cases.values import (
 )
 from pytest_kernelverify.operations.plan import PlanKey
 
-__all__ = ["exact_terms", "occurrences", "scatter_index"]
+__all__ = ["CANCELLING", "exact_terms", "occurrences", "scatter_index"]
 
 DIGITS = 12  # base-4 digits that binary32 holds, each up to three times
 
@@ -38,8 +38,9 @@ _CONVERSIONS = (
     (2**25 + 3, -(2**25)),
     (2**30 + 33, 64 - 2**30),
 )
-# Big, one, and almost minus big: no part of a cycle sums to zero, and binary32 loses the one.
-_CANCELLING = (2**24, 1, 2 - 2**24)
+# Big, small, and almost minus big: no run of terms sums to zero, and wherever a row starts and in whatever order it is
+# added, binary32 loses small ones.
+CANCELLING = (2**25, 3, 2, 8 - 2**25, 1)
 
 
 def exact_terms(plan: PlanKey, kind: str, shape: Shape, seed: int, turn: int) -> list[Words]:
@@ -89,6 +90,12 @@ def _fingerprints(rows: int, size: int, *, filler: int = 0) -> Integers:
     return grid
 
 
+def _cancelling(place: Integers, row: Integers) -> Integers:
+    """Cancelling terms by their place in a row; rows start at different ones."""
+    found: Integers = np.array(CANCELLING, dtype=np.int64)[(place + 3 * row) % len(CANCELLING)]
+    return found
+
+
 def _summed(kind: str, rows: int, size: int, dtype: str, seed: int, *, prefix: bool = False) -> Words:
     """Rows whose sums (and, for ``prefix``, running sums) are exact and not zero."""
     first, middle, last, tail = sparse_positions(max(size, 1))
@@ -122,10 +129,8 @@ def _summed(kind: str, rows: int, size: int, dtype: str, seed: int, *, prefix: b
             grid[row, first], grid[row, last] = _CONVERSIONS[row % len(_CONVERSIONS)]
         return int_words(grid)
     if kind == "cancellation":
-        big = np.array([_CANCELLING, (2**30, 3, 16 - 2**30), (-(2**24), -1, 2**24 - 2)])
-        for row in range(rows):
-            grid[row] = big[row % 3][np.arange(size) % 3]
-        result = cast_words(grid, dtype)
+        grid = _cancelling(np.arange(size)[None, :], np.arange(rows)[:, None])
+        result = cast_words(grid * _signs(rows, seed)[:, None], dtype)
         if dtype == "f32" and rows > 3:
             result[3] = 0
             result[3, first], result[3, middle], result[3, last] = MAX, MAX, SIGN | MAX
@@ -242,7 +247,7 @@ def _convolved(kind: str, shape: Shape, seed: int, turn: int) -> list[Words]:
     if kind == "fours":
         ones[1] = _fingerprints(outputs, size, filler=1).ravel()
     if kind == "cancellation":
-        ones[1] = np.array(_CANCELLING)[np.arange(taps) % size % 3]
+        ones[1] = _cancelling(np.arange(taps) % size, np.arange(taps) // size)
     result = [whole_words(grid) for grid in ones]
     if kind == "subnormal":
         small = [whole_words(integers(seed + axis, count, 1, 3)) for axis, count in enumerate((inputs, taps))]
@@ -281,7 +286,7 @@ def _scattered(kind: str, shape: Shape, seed: int) -> list[Words]:
         digit = nth[:, None] - starts[None, :] + 1
         updates = updates * np.where((digit >= 1) & (digit < DIGITS), 4 ** np.clip(digit, 0, DIGITS - 1), 0)
     elif kind == "cancellation":
-        updates = updates * np.array(_CANCELLING)[nth % 3][:, None]
+        updates = updates * _cancelling(nth[:, None], np.arange(width)[None, :])
     words_: list[Words] = [whole_words(base), whole_words(updates)]
     if kind == "subnormal":
         # The word of k * 2**-149 is k.

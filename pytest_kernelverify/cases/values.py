@@ -81,8 +81,13 @@ def int_words(values: Any) -> Words:
 
 
 def whole_words(values: Any) -> Words:
-    """Binary32 words of integers that binary32 holds exactly."""
-    return np.asarray(values, dtype=np.int64).astype(np.float32).view(np.uint32)
+    """Binary32 words of integers that binary32 holds exactly; another integer is a ValueError."""
+    whole = np.asarray(values, dtype=np.int64)
+    held = whole.astype(np.float32)
+    wrong = held != whole
+    if wrong.any():
+        raise ValueError(f"binary32 does not hold {whole[wrong][0]}; a witness must state the integers it is made of")
+    return held.view(np.uint32)
 
 
 def real_words(values: Any) -> Words:

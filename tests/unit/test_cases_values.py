@@ -24,7 +24,7 @@ from pytest_kernelverify.cases.geometry import (
     strided,
 )
 from pytest_kernelverify.cases.ladder import rungs
-from pytest_kernelverify.cases.values import below, draws, float_words, integers, seed_of, sparse_positions
+from pytest_kernelverify.cases.values import below, cast_words, draws, float_words, integers, seed_of, sparse_positions
 from pytest_kernelverify.numerics.layout import Layout
 
 
@@ -70,6 +70,13 @@ def test_integers_and_float_exponents_stay_within_their_inclusive_ends_and_reach
     assert (exponents.min(), exponents.max()) == (-3, 4)
     assert len(set((words >> 31).tolist())) == 2
     assert not (float_words(5, 100, 0, 0, signed=False) >> 31).any()
+
+
+@pytest.mark.parametrize("number", [16 - 2**30, 2**24 + 1, -(2**24) - 1])
+def test_an_integer_that_binary32_would_round_is_refused_so_that_a_witness_is_what_it_says(number: int):
+    with pytest.raises(ValueError, match=f"binary32 does not hold {number};"):
+        cast_words([[0, 2**24 + 2], [number, 1]], "f32")
+    assert cast_words([number], "i32").view(np.int32).tolist() == [number]
 
 
 def test_wide_operands_never_multiply_or_divide_to_a_subnormal():

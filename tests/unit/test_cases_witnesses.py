@@ -370,24 +370,6 @@ def test_sequential_order_witnesses_change_when_the_row_is_reversed():
                 assert (forward != backward).any() or case.layout == "stride0", case.case_id
 
 
-def test_sequential_halfway_witnesses_meet_ties_and_their_neighbours_at_a_step():
-    for item in of_class(VerificationClass.EXACT_ARITHMETIC, accumulation=("sequential_binary32",)):
-        if item.plan.operation not in ("cumsum", "reduce_prod"):
-            continue
-        step = np.add if item.plan.operation == "cumsum" else np.multiply
-        ties = 0
-        for case in item.cases():
-            if case.values != "halfway":
-                continue
-            grid = case.operands[0].words.reshape(case.operands[0].extents).view(np.float32)
-            before = step.accumulate(grid, axis=1)[:, :-1]
-            exact = step(before.astype(np.float64), grid[:, 1:].astype(np.float64))
-            up = exact.astype(np.float32)
-            other = np.nextafter(up, np.where(exact > up, np.inf, -np.inf).astype(np.float32))
-            ties += np.count_nonzero((exact != up) & (exact - up == other - exact))
-        assert ties > 0, item.id
-
-
 def test_cancelling_witnesses_lose_their_small_terms_in_a_float32_accumulator():
     for item in of_class(VerificationClass.NUMERICAL, output=("f32",)):
         cancelling = [case for case in item.cases() if case.values == "cancellation"]

@@ -51,12 +51,10 @@ STAGE_ORDER = {stage: number for number, stage in enumerate(EvidenceStage)}
 _CASE_FIELDS = (
     "accumulator",
     "contraction_length",
+    "dtypes",
     "id",
     "kernel",
     "layouts",
-    "operand_dtypes",
-    "output_dtype",
-    "output_layout",
     "parameters",
     "plan",
     "seed",
@@ -68,7 +66,7 @@ _CASE_FIELDS = (
 class CaseFacts:
     """The case as a record keeps it: effective shapes and layouts, dtypes, plan, seed.
 
-    In JSON a layout is a text, see ``layout_text``.
+    In JSON ``dtypes`` and ``layouts`` list the operands' and last the output's; a layout is a text, see ``layout_text``.
     """
 
     case_id: str
@@ -88,12 +86,10 @@ class CaseFacts:
         return {
             "accumulator": self.accumulator,
             "contraction_length": self.contraction_length,
+            "dtypes": [*self.operand_dtypes, self.output_dtype],
             "id": self.case_id,
             "kernel": kernel_to_json(self.kernel),
-            "layouts": [layout_text(layout) for layout in self.layouts],
-            "operand_dtypes": list(self.operand_dtypes),
-            "output_dtype": self.output_dtype,
-            "output_layout": layout_text(self.output_layout),
+            "layouts": [layout_text(layout) for layout in (*self.layouts, self.output_layout)],
             "parameters": dict(self.parameters),
             "plan": self.plan,
             "seed": self.seed,
@@ -104,15 +100,17 @@ class CaseFacts:
     def from_json(cls, value: Any) -> CaseFacts:
         """ValueError for a missing, unknown or ill-typed field."""
         exact_fields(value, _CASE_FIELDS, "case")
+        *dtypes, output_dtype = strings(value, "dtypes") or ("",)
+        *layouts, output_layout = map(layout_from_text, strings(value, "layouts") or ("",))
         return cls(
             case_id=typed(value, "id", str),
             kernel=kernel_from_json(value["kernel"]),
             plan=typed(value, "plan", str, None),
             subject=typed(value, "subject", str, None),
-            operand_dtypes=strings(value, "operand_dtypes"),
-            output_dtype=typed(value, "output_dtype", str),
-            layouts=tuple(map(layout_from_text, strings(value, "layouts"))),
-            output_layout=layout_from_text(typed(value, "output_layout", str)),
+            operand_dtypes=tuple(dtypes),
+            output_dtype=output_dtype,
+            layouts=tuple(layouts),
+            output_layout=output_layout,
             accumulator=typed(value, "accumulator", str, None),
             contraction_length=typed(value, "contraction_length", int),
             parameters=MappingProxyType(typed(value, "parameters", dict)),

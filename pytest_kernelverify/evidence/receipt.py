@@ -107,11 +107,15 @@ class Receipt:
             raise ValueError("no field of a receipt is empty")
 
 
+# The field of LogicalKernel behind each name in JSON.
+_KERNEL_FIELDS = {"id": "kernel_id", "operation": "operation", "profile": "profile_id", "variant": "variant"}
+
+
 def kernel_to_json(kernel: LogicalKernel) -> dict[str, Any]:
-    return {name: getattr(kernel, name) for name in LogicalKernel.__slots__}
+    return {name: getattr(kernel, field) for name, field in _KERNEL_FIELDS.items()}
 
 
 def kernel_from_json(value: Any) -> LogicalKernel:
     """ValueError for a missing, unknown or ill-typed field."""
-    exact_fields(value, LogicalKernel.__slots__, "kernel")
-    return LogicalKernel(**{name: typed(value, name, str) for name in LogicalKernel.__slots__})
+    exact_fields(value, _KERNEL_FIELDS, "kernel")
+    return LogicalKernel(**{field: typed(value, name, str) for name, field in _KERNEL_FIELDS.items()})

@@ -48,10 +48,10 @@ _FIELDS = frozenset(
         "diagnostic",
         "digest",
         "first_mismatch",
+        "input_hashes",
         "isolation",
         "mismatches",
         "nan_payload_mismatches",
-        "oracle_input_hashes",
         "oracle_reference",
         "order",
         "outcome",
@@ -62,7 +62,6 @@ _FIELDS = frozenset(
         "self_comparison",
         "signed_zero_mismatches",
         "stage",
-        "target_input_hashes",
         "tolerance",
         "worst_ratio",
     }
@@ -168,16 +167,17 @@ class EvidenceRecord:
             "class": self.verification_class,
             "detail": plain(self.detail),
             "deviations": {
-                "maximum_absolute": number_to_json(deviations.maximum_absolute),
-                "maximum_relative": number_to_json(deviations.maximum_relative),
-                "maximum_ulps": deviations.maximum_ulps,
+                "absolute": number_to_json(deviations.maximum_absolute),
+                "relative": number_to_json(deviations.maximum_relative),
+                "ulps": deviations.maximum_ulps,
             },
             "diagnostic": self.diagnostic,
             "first_mismatch": None if self.first_mismatch is None else self.first_mismatch.to_json(),
+            # One list for both sides: no record has two.
+            "input_hashes": list(self.target_input_hashes),
             "isolation": self.isolation,
             "mismatches": self.mismatches,
             "nan_payload_mismatches": self.nan_payload_mismatches,
-            "oracle_input_hashes": list(self.oracle_input_hashes),
             "oracle_reference": self.oracle_reference,
             "order": self.order,
             "outcome": self.outcome.value,
@@ -188,7 +188,6 @@ class EvidenceRecord:
             "self_comparison": self.self_comparison,
             "signed_zero_mismatches": self.signed_zero_mismatches,
             "stage": self.stage.value,
-            "target_input_hashes": list(self.target_input_hashes),
             "tolerance": {
                 "absolute": number_to_json(float(tolerance.absolute)),
                 "relative": number_to_json(float(tolerance.relative)),
@@ -202,8 +201,9 @@ class EvidenceRecord:
         """ValueError for a missing, unknown, ill-typed or inconsistent field, or a wrong digest."""
         exact_fields(value, _FIELDS, "record")
         deviations, tolerance = value["deviations"], value["tolerance"]
-        exact_fields(deviations, Deviations.__slots__, "deviations")
+        exact_fields(deviations, Tolerance.__slots__, "deviations")
         exact_fields(tolerance, Tolerance.__slots__, "tolerance")
+        hashes = strings(value, "input_hashes")
         mismatch, detail = value["first_mismatch"], typed(value, "detail", dict, None)
         absolute, relative = (number_from_json(tolerance[name]) for name in ("absolute", "relative"))
         if absolute is None or relative is None:
@@ -212,17 +212,17 @@ class EvidenceRecord:
             stage=_member(EvidenceStage, value, "stage"),
             verification_class=typed(value, "class", str),
             case=CaseFacts.from_json(value["case"]),
-            target_input_hashes=strings(value, "target_input_hashes"),
-            oracle_input_hashes=strings(value, "oracle_input_hashes"),
+            target_input_hashes=hashes,
+            oracle_input_hashes=hashes,
             output_hash=typed(value, "output_hash", str, None),
             policy=typed(value, "policy", str),
             tolerance=Tolerance(absolute, relative, typed(tolerance, "ulps", int)),
             bound=number_from_json(value["bound"]),
             worst_ratio=number_from_json(value["worst_ratio"]),
             deviations=Deviations(
-                number_from_json(deviations["maximum_absolute"]),
-                number_from_json(deviations["maximum_relative"]),
-                typed(deviations, "maximum_ulps", int, None),
+                number_from_json(deviations["absolute"]),
+                number_from_json(deviations["relative"]),
+                typed(deviations, "ulps", int, None),
             ),
             mismatches=typed(value, "mismatches", int, None),
             signed_zero_mismatches=typed(value, "signed_zero_mismatches", int, None),

@@ -60,16 +60,18 @@ def _check_facts(record: EvidenceRecord, case: Case) -> None:
     dtypes = tuple(operand.dtype for operand in (case.operands or (plan.operands if plan is not None else ())))
     hashes = tuple(encoded(operand.words, operand.dtype).bit_hash for operand in case.operands)
     for name, found, expected in (
-        ("operand_dtypes", facts.operand_dtypes, dtypes),
-        ("output_dtype", facts.output_dtype, case.output_dtype),
-        ("layouts", facts.layouts, tuple(operand.layout for operand in case.operands)),
-        ("output_layout", facts.output_layout, case.output_layout),
+        ("dtypes", (*facts.operand_dtypes, facts.output_dtype), (*dtypes, case.output_dtype)),
+        (
+            "layouts",
+            (*facts.layouts, facts.output_layout),
+            (*(operand.layout for operand in case.operands), case.output_layout),
+        ),
         ("accumulator", facts.accumulator, plan.accumulator if plan is not None else None),
         ("contraction_length", facts.contraction_length, case.contraction_length),
         ("parameters", canonical_json(dict(facts.parameters)), canonical_json(dict(case.parameters))),
         ("seed", facts.seed, case.seed),
         ("policy", record.policy, policy_name(record.stage, plan, verification_class, error=case.error is not None)),
-        ("target_input_hashes", record.target_input_hashes, hashes),
+        ("input_hashes", record.target_input_hashes, hashes),
     ):
         if found != expected:
             raise ValueError(f"{name} is {found!r}; the catalog's case has {expected!r}")

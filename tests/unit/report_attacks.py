@@ -22,8 +22,7 @@ VOCABULARY: Mapping[str, tuple[Any, ...]] = {
     "authority": ("certificate", "generic", "user"),
     "isolation": ("in_process", "subprocess"),
     "accumulator": ("f32", "f64", None),
-    "output_dtype": ("f32", "i32", "bool"),
-    "operand_dtypes": (["i32"], ["f32", "f32"], ["bool"]),
+    "dtypes": (["i32", "i32"], ["f32", "f32", "f32"], ["bool", "f32"]),
     "order": ("sequential",),
     "accepted": ({"signed_zero": 1}, {"repeatability": 1}, {"subnormals": 1}),
     "endianness": ("little", "big"),
@@ -171,7 +170,7 @@ def _sort_key(record: dict[str, Any]) -> tuple[Any, ...]:
     kernel = case.get("kernel") if isinstance(case.get("kernel"), dict) else {}
     stage = record.get("stage")
     place = STAGES.index(stage) if stage in STAGES else 9
-    return place, str(case.get("id")), str(kernel.get("kernel_id")), str(kernel.get("variant"))
+    return place, str(case.get("id")), str(kernel.get("id")), str(kernel.get("variant"))
 
 
 def _redigest(records: Lines) -> None:

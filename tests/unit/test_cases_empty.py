@@ -15,11 +15,6 @@ from pytest_kernelverify.running.run_case import run_case
 
 FAMILIES = ("reduction", "scan", "contraction", "indexing", "ordering")
 PLANS = [plan for plan in plans() if OPERATIONS[plan.operation].family in FAMILIES]
-HELD_BACK = pytest.mark.xfail(strict=True, reason="reduce_sum of no rows crashes: csrc/reduction.c, split_runs")
-MARKED = [
-    pytest.param(plan, marks=HELD_BACK if (plan.operation, plan.accumulation) == ("reduce_sum", "floating") else ())
-    for plan in PLANS
-]
 IDS: dict = {"ids": lambda plan: plan.token}
 
 # Stated here once more, from the table of operations: what each extent of an operand is called.
@@ -54,7 +49,7 @@ def empty_extents(case) -> Iterator[str]:
         yield from (name for name, extent in zip(names, extents, strict=True) if extent == 0)
 
 
-@pytest.mark.parametrize("plan", MARKED, **IDS)
+@pytest.mark.parametrize("plan", PLANS, **IDS)
 def test_every_extent_that_may_be_empty_is_empty_in_a_case_of_its_own(plan: PlanKey):
     names = {name for operand in EXTENTS.get(plan.operation, ROWS) for name in operand}
     found = [set(empty_extents(case)) for case in cases_of(plan)]
@@ -106,7 +101,7 @@ def test_a_scatter_of_no_updates_gives_its_base(plan: PlanKey):
         assert len(set(case.operands[0].words.tolist())) > 1 or case.layout == "stride0"
 
 
-@pytest.mark.parametrize("plan", MARKED, **IDS)
+@pytest.mark.parametrize("plan", PLANS, **IDS)
 def test_an_empty_result_stays_because_it_tells_a_kernel_that_writes_one_element_anyway(plan: PlanKey):
     """Nothing can be compared, but the guard bytes around nothing must be intact."""
     empty = [case for case in cases_of(plan) if case.error is None and not case.output_layout.size]

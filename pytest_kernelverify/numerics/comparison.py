@@ -15,6 +15,7 @@ from pytest_kernelverify.numerics.bits import (
     MAGNITUDE,
     MAXIMUM_ULP_DISTANCE,
     SIGN,
+    double_scaled,
     float32_values,
     float32_words,
     float_array,
@@ -108,22 +109,20 @@ def _largest(rounded: npt.NDArray[np.float64], keys: npt.NDArray[Any], exact: Ca
     return max(map(exact, np.unique(keys[rounded >= rounded.max() * _NEAR]).tolist()))
 
 
-def _aligned(key: int) -> tuple[int, int, int]:
-    """The words ``key >> 32`` and ``key % 2**32``: integers |a-b| and max(|a|,|b|), and the exponent of their unit."""
-    (left, high), (right, low) = scaled(key >> 32), scaled(key & MAXIMUM_ULP_DISTANCE)
-    exponent = min(high, low)
-    left, right = left << (high - exponent), right << (low - exponent)
-    return abs(left - right), max(abs(left), abs(right)), exponent
-
-
 def _absolute(key: int) -> float:
-    gap, _, exponent = _aligned(key)
-    return ratio_double(gap << max(exponent, 0), 1 << max(-exponent, 0))
+    """|a-b| of the finite words ``key >> 32`` and ``key % 2**32``, rounded to nearest."""
+    (left, high), (right, low) = scaled(key >> 32), scaled(key & MAXIMUM_ULP_DISTANCE)
+    least = min(high, low)
+    gap = abs((left << (high - least)) - (right << (low - least)))
+    return ratio_double(gap << max(least, 0), 1 << max(-least, 0))
 
 
 def _relative(key: int) -> float:
-    gap, larger, _ = _aligned(key)
-    return ratio_double(gap, larger)
+    """The same over the larger magnitude: as in the declared state a quotient of the difference already rounded."""
+    gap, exponent = double_scaled(_absolute(key))
+    larger, least = scaled(max((key >> 32) & MAGNITUDE, key & MAGNITUDE))
+    shift = exponent - least
+    return ratio_double(gap << max(shift, 0), larger << max(-shift, 0))
 
 
 class _Tally:

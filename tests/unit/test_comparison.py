@@ -102,6 +102,17 @@ def test_subnormal_pairs_deviate_under_flushed_operands_as_they_do_without() -> 
         assert changed == declared
 
 
+def test_a_ratio_is_that_of_the_rounded_difference_under_any_state() -> None:
+    pair = array([1]), array([0x0F800001])  # 2**-149 and 2**-96 + 2**-119: the difference has 54 bits
+    declared = compare_words(*pair, "f32")
+    assert declared == naive([1], [0x0F800001])
+    assert declared[0].deviations.maximum_relative == 1.0
+    for state in STATES:
+        with float_state(*state):
+            changed = compare_words(*pair, "f32")
+        assert changed == declared
+
+
 def test_deviations_of_integers_do_not_depend_on_the_rounding_mode() -> None:
     expected, actual = array([3, 7, 0]), array([2, 9, 1])
     declared = compare_words(expected, actual, "i32")

@@ -26,9 +26,7 @@ def resolve_target(target: str) -> VerificationProfile:
     return profile
 
 
-def verify_backend(
-    target: str, *, output: str | os.PathLike[str] | None = None, seed: int = 0
-) -> VerificationReport:
+def verify_backend(target: str, *, output: str | os.PathLike[str] | None = None, seed: int = 0) -> VerificationReport:
     """Certify the cpu-compiled oracle, verify ``target`` behind its certificates, and return the whole report.
 
     ``output`` is replaced atomically with the report's canonical JSONL once the report is complete. TypeError and

@@ -66,7 +66,7 @@ _CASE_FIELDS = (
 class CaseFacts:
     """The case as a record keeps it: effective shapes and layouts, dtypes, plan, seed.
 
-    In JSON ``dtypes`` and ``layouts`` list the operands' and last the output's; a layout is a text, see ``layout_text``.
+    In JSON ``dtypes`` and ``layouts`` list the operands' and last the output's; a layout is a text, ``layout_text``.
     """
 
     case_id: str

@@ -133,7 +133,7 @@ def expected_report() -> Callable[[Callable[[Obligation], bool]], str]:
     return make
 
 
-BREAK_RECIP = '''
+BREAK_RECIP = """
 import dataclasses
 import pytest_kernelverify.stages.{stage} as stage
 
@@ -146,7 +146,7 @@ def broken(carrier, kernel, case, **options):
     return dataclasses.replace(run, words=run.words ^ run.words.dtype.type(1))
 
 stage.run_case = broken
-'''
+"""
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-EXECUTES_NOTHING = '''
+EXECUTES_NOTHING = """
 import pytest_kernelverify.carriers.cpu as cpu
 
 def launch(self, *args, **options):
     raise AssertionError("a kernel was launched")
 
 cpu.CpuCarrier.launch = launch
-'''
+"""
 
 
 def test_collect_only_executes_nothing_and_writes_nothing(project):

@@ -8,13 +8,13 @@ from pytest_kernelverify.report.report import VerificationReport
 
 pytestmark = pytest.mark.usefixtures("xdist")
 
-KILL = '''
+KILL = """
 import os, signal
 
 def pytest_runtest_{when}(item):
     if item.name.startswith("{name}") and "PYTEST_XDIST_WORKER" in os.environ:
         os.kill(os.getpid(), signal.SIGKILL)
-'''
+"""
 
 
 def _outcomes_of(project, stage, operation):

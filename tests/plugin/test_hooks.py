@@ -6,7 +6,7 @@ from pathlib import Path
 
 from test_remote_worker import OWN_PROFILE
 
-COUNT = '''
+COUNT = """
 seen = []
 
 def pytest_kernelverify_record(record):
@@ -16,7 +16,7 @@ def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
         with open("seen.txt", "w") as stream:
             stream.writelines(f"{stage} {case_id}\\n" for stage, case_id in seen)
-'''
+"""
 
 
 def test_each_record_reaches_the_record_hook_once_on_the_writer(project):
@@ -37,8 +37,9 @@ def test_a_profile_of_ones_own_is_known_by_its_id(plain):
 
 def test_an_id_that_is_taken_is_a_usage_error(plain):
     plain.conftest(
-        OWN_PROFILE.replace('profile, profile_id="my-cpu")', 'profile, provider="me")')
-        .replace('"my-cpu"', '"cpu-compiled"')
+        OWN_PROFILE.replace('profile, profile_id="my-cpu")', 'profile, provider="me")').replace(
+            '"my-cpu"', '"cpu-compiled"'
+        )
     )
     result = plain.run("--kv-target=cpu-compiled", fresh=True)
     assert result.ret == 4

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-OWN = '''
+OWN = """
 def test_oracle(kv_case, kv_oracle): kv_case.check(kv_oracle)
 def test_target(kv_case, kv_target): kv_case.check(kv_target)
-'''
+"""
 SAYS = {
     "ini": "kv_target = cpu-compiled",
     "addopts": "addopts = --kv-target=cpu-compiled",

@@ -48,14 +48,14 @@ def test_a_profile_of_a_conftest_serves_local_workers(plain):
     assert {record["case"]["kernel"]["profile"] for record in plain.records()} == {"cpu-compiled", "my-cpu"}
 
 
-OTHER_BUILD = '''
+OTHER_BUILD = """
 import os
 from pytest_kernelverify.evidence.receipt import Receipt
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     to_json = Receipt.to_json
     Receipt.to_json = lambda self: {**to_json(self), "compiler": "another"}
-'''
+"""
 
 
 def test_a_worker_with_another_oracle_is_refused(plain):
@@ -66,7 +66,7 @@ def test_a_worker_with_another_oracle_is_refused(plain):
     assert not plain.report.exists()
 
 
-DISAGREES = '''
+DISAGREES = """
 import dataclasses, os, time
 import pytest_kernelverify.stages.oracle as stage
 
@@ -82,7 +82,7 @@ stage.make_record = other
 
 def pytest_runtest_setup(item):
     time.sleep(1)  # so that neither worker takes every item
-'''
+"""
 
 
 def test_two_workers_that_disagree_about_one_record_fail_the_run(plain):
@@ -95,7 +95,7 @@ def test_two_workers_that_disagree_about_one_record_fail_the_run(plain):
     assert plain.journal.exists()
 
 
-OWN_PROFILE = '''
+OWN_PROFILE = """
 import dataclasses
 from pytest_kernelverify.catalog import load
 
@@ -112,4 +112,4 @@ def pytest_kernelverify_profiles(config):
             subjects=tuple(map(move, manifest.subjects)),
         )
     ]
-'''
+"""

@@ -25,10 +25,12 @@ def test_a_marker_selects_by_operation_stage_class_and_plan(project, expected_re
     assert result.ret == 0
     assert result.parseoutcomes()["passed"] == 1
     wanted = expected_report(
-        lambda o: o.stage.value == "oracle"
-        and o.verification_class.value == "structural"
-        and o.plan is not None
-        and o.plan.text == plan
+        lambda o: (
+            o.stage.value == "oracle"
+            and o.verification_class.value == "structural"
+            and o.plan is not None
+            and o.plan.text == plan
+        )
     )
     assert project.report.read_text() == wanted
 

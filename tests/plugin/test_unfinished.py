@@ -11,7 +11,7 @@ import pytest
 
 from pytest_kernelverify.report.journal import read_journal
 
-WAIT_AFTER_TWO = '''
+WAIT_AFTER_TWO = """
 import os, pathlib, time
 seen = []
 
@@ -21,7 +21,7 @@ def pytest_runtest_logreport(report):
     if len(seen) > 2 and not os.environ.get("PYTEST_XDIST_WORKER"):
         pathlib.Path("ready").touch()
         time.sleep(0.5)
-'''
+"""
 
 
 def _untouched(project):

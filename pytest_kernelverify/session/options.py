@@ -34,9 +34,9 @@ def configure(config: pytest.Config) -> None:
 
 
 def _concerned(config: pytest.Config) -> bool:
-    given = (config.getoption(name) or config.getini(name) for name in ("kv_target", "kv_report", "kv_seed"))
+    names = ("kv_target", "kv_report", "kv_seed")
     return (
-        any(given)
+        any(config.getoption(name) is not None or config.getini(name) for name in names)
         or "kernelverify" in getattr(config, "workerinput", ())
         or config.rootpath == PACKAGE.parent
         or any(SUITE.name in str(argument) for argument in config.args)

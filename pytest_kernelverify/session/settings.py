@@ -45,6 +45,9 @@ def read_settings(config: pytest.Config) -> Settings:
     if hasattr(config, "workerinput"):
         sent = config.workerinput.get("kernelverify")
         return Settings.of_worker(sent["settings"]) if sent else Settings()
+    for option, what in (("target", "a profile's name"), ("report", "a path")):
+        if config.getoption(f"kv_{option}") == "":
+            raise pytest.UsageError(f"--kv-{option}: the value is empty; expected {what}")
     target = target_name(config)
     typed = any(str(arg).partition("=")[0] == "--kv-target" for arg in config.invocation_params.args)
     if config.getoption("kv_report") and target is None:
@@ -84,7 +87,7 @@ def _seed(config: pytest.Config) -> int:
     if option is None and not ini:
         return 0
     text = option if option is not None else ini
-    if not (text.isascii() and text.isdigit()) or int(text) >= 1 << 63:
+    if not (text.isascii() and text.isdigit() and len(text) <= 19) or int(text) >= 1 << 63:
         name = "--kv-seed" if option is not None else "kv_seed"
         raise pytest.UsageError(f"{name}: {text!r} is not a seed; expected an integer from 0 to 2^63-1")
     return int(text)

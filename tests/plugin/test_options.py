@@ -45,7 +45,12 @@ def test_a_report_without_a_target_is_refused(plain):
     assert "add --kv-target=NAME" in _error(plain.run("--kv-report=report.jsonl"))
 
 
-@pytest.mark.parametrize("seed", ["x", "-1", "1.5", "", "9223372036854775808"])
+@pytest.mark.parametrize("option", ["target", "report"])
+def test_an_empty_value_is_refused(plain, option):
+    assert f"--kv-{option}: the value is empty; expected" in _error(plain.run(f"--kv-{option}="))
+
+
+@pytest.mark.parametrize("seed", ["x", "-1", "1.5", "", "9223372036854775808", "1" + "0" * 5000])
 def test_a_seed_that_is_no_seed_is_refused(plain, seed):
     result = plain.run("--kv-target=cpu-compiled", f"--kv-seed={seed}")
     assert f"--kv-seed: {seed!r} is not a seed" in _error(result)

@@ -34,6 +34,7 @@ def test_junit_says_skipped_with_the_reason(plain):
         skipped = case.find("skipped")
         assert skipped is not None
         assert skipped.get("message", "").startswith("vendor transcendental implementation")
+        assert "suite.py:" in (skipped.text or "")
 
 
 def test_pow_is_split_by_plan_some_run_and_some_are_deferred(plain):

@@ -46,6 +46,21 @@ def test_a_blocked_item_never_ran_its_target(plain):
     assert all(record["output_hash"] is None and record["receipt"] is None for record in blocked)
 
 
+@pytest.mark.usefixtures("break_oracle")
+def test_a_blocked_item_fails_in_its_setup_and_its_body_never_runs(plain):
+    plain.pytester.makepyfile(
+        test_own="""
+        import pathlib
+        def test_own(kv_case, kv_target):
+            pathlib.Path("ran").touch()
+            kv_case.check(kv_target)
+        """
+    )
+    result = plain.verify("test_own.py", "-k", "recip", fresh=True)
+    assert plain.counts(result) == {"blocked": 1}
+    assert not (plain.path / "ran").exists()
+
+
 @pytest.mark.usefixtures("break_target")
 def test_a_target_that_differs_fails_behind_a_valid_certificate(project):
     result = project.verify("-k", "recip", fresh=True)

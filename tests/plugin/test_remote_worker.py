@@ -74,8 +74,8 @@ make_record = stage.make_record
 
 def other(*args, **options):
     record = make_record(*args, **options)
-    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
-        record = dataclasses.replace(record, isolation="subprocess")
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and record.output_hash is not None:
+        record = dataclasses.replace(record, output_hash="0" * 64)
     return record
 
 stage.make_record = other

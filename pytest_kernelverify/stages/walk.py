@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from pytest_kernelverify.carriers.base import Carrier
@@ -34,7 +35,7 @@ def check_seed(seed: object) -> int:
     return int(seed)
 
 
-class StageWalk:
+class StageWalk(ABC):
     """Evidence on demand in one process, each obligation attempted once, in whatever order it is asked for."""
 
     def __init__(self, profile: VerificationProfile, carrier: Carrier, *, seed: int, name: str) -> None:
@@ -73,8 +74,9 @@ class StageWalk:
     def _make_cases(self, obligation: Obligation) -> tuple[Case, ...]:
         return cases_of(obligation, self.profile, self.seed)
 
+    @abstractmethod
     def _attempt(self, obligation: Obligation) -> Iterable[EvidenceRecord]:
-        raise NotImplementedError
+        """Attempt each case of the obligation."""
 
 
 def recovered(attempt: Callable[[], tuple[CaseRun, Judgement]]) -> tuple[CaseRun | None, Judgement]:

@@ -93,9 +93,23 @@ class Project:
         return found
 
 
+@pytest.fixture(scope="session")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where child processes keep what they compiled, for the next ones; never in the tree."""
+    return tmp_path_factory.mktemp("bytecode")
+
+
 @pytest.fixture
-def project(pytester: pytest.Pytester, plugin_args: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> Project:
-    return _project(pytester, plugin_args, monkeypatch)
+def environment(bytecode: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER", "PYTHONDONTWRITEBYTECODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(bytecode))
+    monkeypatch.setenv("COLUMNS", "300")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, environment: None, plugin_args: tuple[str, ...]) -> Project:
+    return Project(pytester, plugin_args)
 
 
 @pytest.fixture
@@ -106,15 +120,8 @@ def xdist() -> None:
 
 
 @pytest.fixture
-def plain(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    return _project(pytester, (), monkeypatch)
-
-
-def _project(pytester: pytest.Pytester, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "300")
-    return Project(pytester, options)
+def plain(pytester: pytest.Pytester, environment: None) -> Project:
+    return Project(pytester)
 
 
 @cache

@@ -14,14 +14,19 @@ SAYS = {
 }
 
 
-@pytest.mark.parametrize("how", SAYS)
-def test_an_ini_target_is_that_of_the_items_of_ones_own_module(project, expected_report, how):
-    project.pytester.makeini(f"[pytest]\n{SAYS[how]}\nkv_report = report.jsonl\n")
+def test_an_ini_target_is_that_of_the_items_of_ones_own_module(project, expected_report):
+    project.pytester.makeini("[pytest]\nkv_target = cpu-compiled\nkv_report = report.jsonl\n")
     project.pytester.makepyfile(test_kernels=OWN)
     result = project.run("-k", "recip")
     assert result.ret == 0
     assert result.parseoutcomes()["passed"] == 2
     assert project.report.read_text() == expected_report(lambda o: "recip" in o.token)
+
+
+def test_a_target_in_addopts_is_that_of_the_items_of_ones_own_module(plain):
+    plain.pytester.makeini("[pytest]\naddopts = --kv-target=cpu-compiled\n")
+    plain.pytester.makepyfile(test_kernels=OWN)
+    assert plain.counts(plain.run("-k", "recip")) == {"passed": 2}
 
 
 @pytest.mark.parametrize("how", SAYS)

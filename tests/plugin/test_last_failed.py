@@ -15,11 +15,11 @@ def test_last_failed_runs_failed_and_blocked_items_again_and_nothing_else(projec
 
 
 @pytest.mark.usefixtures("break_oracle")
-def test_last_failed_forgets_an_item_once_it_passes(project):
-    project.verify("-k", "recip or rem", fresh=True)
-    (project.path / "conftest.py").unlink()
-    result = project.verify("--lf", fresh=True)
+def test_last_failed_forgets_an_item_once_it_passes(plain):
+    plain.verify("-k", "recip or rem", fresh=True)
+    (plain.path / "conftest.py").unlink()
+    result = plain.verify("--lf", fresh=True)
     assert result.ret == 0
     assert result.parseoutcomes()["passed"] == 2
-    result = project.verify("--lf", "--lfnf=none", fresh=True)
+    result = plain.verify("--lf", "--lfnf=none", fresh=True)
     assert "passed" not in result.parseoutcomes()

@@ -23,17 +23,17 @@ def test_an_unknown_ini_target_is_refused_too(plain):
     assert "no profile 'no-such'" in _error(plain.run())
 
 
-def test_a_target_whose_runtime_is_missing_is_refused_before_anything_runs(project):
-    error = _error(project.run("--kv-target=metal-tilelang", "--kv-report=report.jsonl"))
+def test_a_target_whose_runtime_is_missing_is_refused_before_anything_runs(plain):
+    error = _error(plain.run("--kv-target=metal-tilelang", "--kv-report=report.jsonl"))
     assert error.startswith("ERROR: --kv-target: profile 'metal-tilelang' cannot run")
-    assert not list(project.path.glob("report*"))
+    assert not list(plain.path.glob("report*"))
 
 
-def test_a_report_in_a_missing_folder_is_refused(project):
-    error = _error(project.run("--kv-target=cpu-compiled", "--kv-report=missing/report.jsonl"))
+def test_a_report_in_a_missing_folder_is_refused(plain):
+    error = _error(plain.run("--kv-target=cpu-compiled", "--kv-report=missing/report.jsonl"))
     assert error.startswith("ERROR: --kv-report: ")
-    assert str(project.path / "missing") in error
-    assert not (project.path / "missing").exists()
+    assert str(plain.path / "missing") in error
+    assert not (plain.path / "missing").exists()
 
 
 def test_a_report_that_is_a_folder_is_refused(plain):

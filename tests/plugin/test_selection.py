@@ -98,10 +98,10 @@ def test_typing_a_target_with_a_path_adds_nothing(plain):
     result.stdout.fnmatch_lines(["nothing was verified: no test that requests kv_case was run"])
 
 
-def test_nothing_selected_exits_with_5(project):
-    result = project.verify("-k", "no_such_kernel")
+def test_nothing_selected_exits_with_5(plain):
+    result = plain.verify("-k", "no_such_kernel")
     assert result.ret == 5
-    assert not project.report.exists()
+    assert not plain.report.exists()
 
 
 @pytest.mark.parametrize("where", ["root", "testpaths"])

@@ -58,34 +58,36 @@ def test_ctrl_c_leaves_the_report_as_it_was_and_the_journal_readable(earlier):
     assert journal.records
 
 
-def test_an_internal_error_leaves_the_report_as_it_was(earlier):
-    earlier.conftest(
+def test_an_internal_error_leaves_the_report_as_it_was(plain):
+    plain.report.write_text("as it was")
+    plain.conftest(
         """
         def pytest_kernelverify_record(record):
             if record.stage.value == "target":
                 raise ZeroDivisionError("in a hook")
         """
     )
-    result = earlier.verify("-k", "recip", fresh=True)
+    result = plain.verify("-k", "recip", fresh=True)
     assert result.ret == 3
-    assert _untouched(earlier)
+    assert _untouched(plain)
 
 
-def test_a_test_that_ends_without_evidence_leaves_the_report_as_it_was(earlier):
-    earlier.pytester.makepyfile(
+def test_a_test_that_ends_without_evidence_leaves_the_report_as_it_was(plain):
+    plain.report.write_text("as it was")
+    plain.pytester.makepyfile(
         test_own="""
         def test_checks(kv_case, kv_oracle): kv_case.check(kv_oracle)
         def test_forgets(kv_case, kv_oracle): pass
         """
     )
-    result = earlier.verify("test_own.py", "-k", "recip")
+    result = plain.verify("test_own.py", "-k", "recip")
     assert result.ret == 1
-    assert _untouched(earlier)
+    assert _untouched(plain)
     result.stdout.fnmatch_lines(["this test never called kv_case.check(*", "problem: *test_forgets*"])
 
 
-def test_the_journal_is_removed_when_the_report_is_written(project):
-    project.journal.write_text("of an earlier run")
-    assert project.verify("-k", "recip").ret == 0
-    assert project.report.exists()
-    assert not project.journal.exists()
+def test_the_journal_is_removed_when_the_report_is_written(plain):
+    plain.journal.write_text("of an earlier run")
+    assert plain.verify("-k", "recip").ret == 0
+    assert plain.report.exists()
+    assert not plain.journal.exists()

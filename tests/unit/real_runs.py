@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -39,14 +40,27 @@ MATMUL_WIDE = MATMUL.with_accumulation("floating", "f64")
 EXP = PlanKey.from_text("exp(f32)->f32 compute=f32")
 
 
+@contextmanager
+def unpatched() -> Iterator[None]:
+    """What is kept for all tests is made with the real obligations and carriers, whatever a test has put in place."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("oracle", "target", "run"):
+            patch.setattr(f"pytest_kernelverify.stages.{module}.obligations", obligations)
+            patch.setattr(f"pytest_kernelverify.stages.{module}.open_carrier", open_carrier)
+        yield
+
+
 @cache
 def oracle_result() -> OracleStageResult:
-    return run_oracle_stage(CPU)
+    with unpatched():
+        return run_oracle_stage(CPU)
 
 
 @cache
 def target_report() -> StageReport:
-    return run_target_stage(CPU, oracle_result())
+    result = oracle_result()
+    with unpatched():
+        return run_target_stage(CPU, result)
 
 
 @cache

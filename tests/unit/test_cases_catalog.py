@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_another_process_with_another_hash_seed_gives_the_same_words():
     script = "from test_cases_catalog import digest; print(digest())"
     found = subprocess.run(
         [sys.executable, "-c", script],
-        env={"PYTHONHASHSEED": "4711", "PYTHONPATH": ":".join(sys.path)},
+        env={"PYTHONHASHSEED": "4711", "PYTHONPATH": str(Path(__file__).parent)},
         capture_output=True,
         text=True,
         check=True,

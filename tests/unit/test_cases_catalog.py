@@ -57,7 +57,8 @@ def test_another_process_with_another_hash_seed_gives_the_same_words():
     script = "from test_cases_catalog import digest; print(digest())"
     found = subprocess.run(
         [sys.executable, "-c", script],
-        env={"PYTHONHASHSEED": "4711", "PYTHONPATH": str(Path(__file__).parent)},
+        env={"PYTHONHASHSEED": "4711"},
+        cwd=Path(__file__).parent,  # not the checkout, where the package has no extension
         capture_output=True,
         text=True,
         check=True,

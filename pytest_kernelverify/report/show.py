@@ -11,7 +11,7 @@ from pytest_kernelverify.evidence.record import EvidenceRecord, EvidenceStage, O
 from pytest_kernelverify.report.journal import Journal
 from pytest_kernelverify.report.report import VerificationReport
 
-__all__ = ["Filter", "show_journal", "show_report"]
+__all__ = ["Filter", "KernelRow", "deferrals", "kernel_rows", "show_journal", "show_report", "shown_word"]
 
 _FAILURES_SHOWN = 20
 _BAD = (Outcome.FAILED, Outcome.ERROR, Outcome.BLOCKED)
@@ -107,7 +107,17 @@ def _body(records: Sequence[EvidenceRecord], chosen: Filter) -> list[str]:
     return [*lines, *_deferrals(kept)]
 
 
-def _table(records: Iterable[EvidenceRecord]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class KernelRow:
+    """One kernel of a report: the outcomes of both stages in words, and the worst |error|/bound where one decided."""
+
+    name: str
+    oracle: str
+    target: str
+    ratio: float | None
+
+
+def kernel_rows(records: Iterable[EvidenceRecord]) -> list[KernelRow]:
     """One row for each kernel: the target's where an operation has one, beside the oracle's of that operation."""
     cells: dict[str, dict[EvidenceStage, Counter[Outcome]]] = {}
     names: dict[str, tuple[int, str]] = {}
@@ -121,14 +131,21 @@ def _table(records: Iterable[EvidenceRecord]) -> list[str]:
         names[kernel.operation] = min(names.get(kernel.operation, preferred), preferred)
         if record.worst_ratio is not None:
             ratios[kernel.operation] = max(ratios.get(kernel.operation, 0.0), record.worst_ratio)
-    rows = [("kernel", "stage one", "stage two", "worst ratio")]
+    rows = []
     for operation, row in cells.items():
-        ratio = f"{ratios[operation]:.3g}" if operation in ratios else "-"
         one, two = (
             _outcomes(row[stage]) if stage in row else "-" for stage in (EvidenceStage.ORACLE, EvidenceStage.TARGET)
         )
-        rows.append((names[operation][1], one, two, ratio))
-    rows[1:] = sorted(rows[1:])
+        rows.append(KernelRow(names[operation][1], one, two, ratios.get(operation)))
+    return sorted(rows, key=lambda row: row.name)
+
+
+def _table(records: Iterable[EvidenceRecord]) -> list[str]:
+    rows = [("kernel", "stage one", "stage two", "worst ratio")]
+    rows += [
+        (row.name, row.oracle, row.target, "-" if row.ratio is None else f"{row.ratio:.3g}")
+        for row in kernel_rows(records)
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -153,18 +170,23 @@ def shown_word(word: int, dtype: str) -> str:
     return f"0x{word:02X} ({bool(word)})"
 
 
-def _deferrals(records: Iterable[EvidenceRecord]) -> list[str]:
-    reasons: dict[str, dict[str, None]] = {}
+def deferrals(records: Iterable[EvidenceRecord]) -> list[tuple[str, int, list[str]]]:
+    """Each reason for a deferral, how many records it has and of which operations; the most frequent first."""
+    operations: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
     for record in records:
         if record.outcome is Outcome.DEFERRED:
             reason = str(record.diagnostic)
             counts[reason] += 1
-            reasons.setdefault(reason, {})[record.case.kernel.operation] = None
-    if not counts:
+            operations.setdefault(reason, set()).add(record.case.kernel.operation)
+    return [(reason, count, sorted(operations[reason])) for reason, count in counts.most_common()]
+
+
+def _deferrals(records: Iterable[EvidenceRecord]) -> list[str]:
+    found = deferrals(records)
+    if not found:
         return []
-    lines = ["", f"deferred: {sum(counts.values()):,}"]
-    for reason, count in counts.most_common():
-        lines.append(f"  {count:,}  {reason}")
-        lines.append(f"      {', '.join(sorted(reasons[reason]))}")
+    lines = ["", f"deferred: {sum(count for _, count, _ in found):,}"]
+    for reason, count, operations in found:
+        lines += [f"  {count:,}  {reason}", f"      {', '.join(operations)}"]
     return lines

@@ -13,12 +13,14 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("kernelverify", "kernel verification")
     group.addoption("--kv-target", metavar="NAME", help="verify the target profile NAME; see --kv-list")
     group.addoption("--kv-report", metavar="PATH", help="write the evidence as one schema-v3 JSONL report")
+    group.addoption("--kv-html", metavar="PATH", help="write the same evidence as one HTML page to look at")
     group.addoption("--kv-seed", metavar="N", help="seed of the generated witnesses (default: 0)")
     group.addoption(
         "--kv-list", action="store_true", help="list the plans of the target with their classes and reasons, and exit"
     )
     parser.addini("kv_target", "target profile of the tests that request kv_case", type="string", default="")
     parser.addini("kv_report", "path of the report, relative to this file", type="string", default="")
+    parser.addini("kv_html", "path of the HTML page, relative to this file", type="string", default="")
     parser.addini("kv_seed", "seed of the generated witnesses", type="string", default="")
 
 
@@ -34,7 +36,7 @@ def configure(config: pytest.Config) -> None:
 
 
 def _concerned(config: pytest.Config) -> bool:
-    names = ("kv_target", "kv_report", "kv_seed")
+    names = ("kv_target", "kv_report", "kv_html", "kv_seed")
     return (
         any(config.getoption(name) is not None or config.getini(name) for name in names)
         or "kernelverify" in getattr(config, "workerinput", ())

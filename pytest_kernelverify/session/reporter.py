@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pytest_kernelverify.evidence.record import EvidenceRecord, Outcome
 from pytest_kernelverify.report.assemble import assemble
 from pytest_kernelverify.report.journal import JournalWriter
 from pytest_kernelverify.report.jsonl import write_report
+from pytest_kernelverify.report.report import VerificationReport
 from pytest_kernelverify.session.anchor import SUITE_ID
 from pytest_kernelverify.session.gathered import DEAD, Gathered
 from pytest_kernelverify.session.runs import owed_in, run_of
@@ -37,6 +38,7 @@ class Reporter:
         self.problems: list[str] = []
         self.note: str | None = None
         self.written: int | None = None
+        self.drawn = False
         self._gathered = Gathered()
         self._seen: dict[str, tuple[str, str]] = {f"{SUITE_ID}::test_{stage}": (stage, "") for stage in _STAGES}
         self._journal: JournalWriter | None = None
@@ -142,23 +144,33 @@ class Reporter:
         return self._owed
 
     def _finish(self, session: pytest.Session) -> None:
-        if not self.problems and self.settings.report is not None:
-            self._write(self.settings.report)
+        if not self.problems and (self.settings.report is not None or self.settings.html is not None):
+            self._write()
         if self.problems:
             session.testsfailed += 1
 
-    def _write(self, path: Path) -> None:
+    def _write(self) -> None:
         run, gathered = run_of(self.config), self._gathered
         settled = gathered.settle(run)
         self._tell(*settled)
         if settled:
             self.note = f"{len(settled)} records rest on a proof whose process died; none of them passed"
         report = assemble(run, tuple(gathered.selected), gathered.records.values())
+        if self.settings.report is not None and self._keep("--kv-report", write_report, report, self.settings.report):
+            self.written = len(report.records)
+            if self._journal is not None:
+                self._journal.remove()
+        if self.settings.html is not None:
+            from pytest_kernelverify.report.html import write_html
+
+            self.drawn = self._keep("--kv-html", write_html, report, self.settings.html)
+
+    def _keep(
+        self, option: str, write: Callable[[VerificationReport, Path], None], report: VerificationReport, path: Path
+    ) -> bool:
         try:
-            write_report(report, path)
+            write(report, path)
         except OSError as error:
-            self.problems.append(f"--kv-report: {error}")
-            return
-        self.written = len(report.records)
-        if self._journal is not None:
-            self._journal.remove()
+            self.problems.append(f"{option}: {error}")
+            return False
+        return True

@@ -23,6 +23,7 @@ class Settings:
 
     target: str | None = None
     report: Path | None = None
+    html: Path | None = None
     seed: int = 0
     typed: bool = False
     suite: tuple[str, ...] = ()
@@ -30,7 +31,7 @@ class Settings:
 
     def to_worker(self) -> dict[str, Any]:
         """As builtins; only the controller writes the report."""
-        return {**asdict(self), "report": None, "suite": list(self.suite)}
+        return {**asdict(self), "report": None, "html": None, "suite": list(self.suite)}
 
     @classmethod
     def of_worker(cls, sent: dict[str, Any]) -> Settings:
@@ -45,16 +46,21 @@ def read_settings(config: pytest.Config) -> Settings:
     if hasattr(config, "workerinput"):
         sent = config.workerinput.get("kernelverify")
         return Settings.of_worker(sent["settings"]) if sent else Settings()
-    for option, what in (("target", "a profile's name"), ("report", "a path")):
+    for option, what in (("target", "a profile's name"), ("report", "a path"), ("html", "a path")):
         if config.getoption(f"kv_{option}") == "":
             raise pytest.UsageError(f"--kv-{option}: the value is empty; expected {what}")
     target = target_name(config)
     typed = any(str(arg).partition("=")[0] == "--kv-target" for arg in config.invocation_params.args)
-    if config.getoption("kv_report") and target is None:
-        raise pytest.UsageError("--kv-report: there is nothing to report without a target; add --kv-target=NAME")
+    for option in ("report", "html"):
+        if config.getoption(f"kv_{option}") and target is None:
+            raise pytest.UsageError(f"--kv-{option}: there is nothing to report without a target; add --kv-target=NAME")
+    report, html = (_path(config, what) if target is not None else None for what in ("report", "html"))
+    if report is not None and report == html:
+        raise pytest.UsageError(f"--kv-html: {html} is the report's path too; name another file")
     return Settings(
         target=target,
-        report=_report_path(config) if target is not None else None,
+        report=report,
+        html=html,
         seed=_seed(config),
         typed=typed,
         suite=suite_arguments(config, typed),
@@ -66,11 +72,11 @@ def target_name(config: pytest.Config) -> str | None:
     return config.getoption("kv_target") or config.getini("kv_target") or None
 
 
-def _report_path(config: pytest.Config) -> Path | None:
-    option, ini = config.getoption("kv_report"), config.getini("kv_report")
+def _path(config: pytest.Config, what: str) -> Path | None:
+    option, ini = config.getoption(f"kv_{what}"), config.getini(f"kv_{what}")
     if not (option or ini):
         return None
-    name = "--kv-report" if option else "kv_report"
+    name = f"--kv-{what}" if option else f"kv_{what}"
     beside = config.invocation_params.dir if option or config.inipath is None else config.inipath.parent
     path = Path(os.path.abspath(beside / (option or ini)))
     from pytest_kernelverify.report.jsonl import check_destination

@@ -105,6 +105,8 @@ class Terminal:
             journal = _shown(self._config, reporter.journal_path)
             report = _shown(self._config, reporter.settings.report)
             yield f"incomplete: {report} was left as it was; what there is stands in {journal}"
+        if reporter.drawn:
+            yield f"page: {_shown(self._config, reporter.settings.html)}"
 
 
 def _shown(config: pytest.Config, path: os.PathLike[str] | None) -> str:

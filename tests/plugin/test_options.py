@@ -45,7 +45,7 @@ def test_a_report_without_a_target_is_refused(plain):
     assert "add --kv-target=NAME" in _error(plain.run("--kv-report=report.jsonl"))
 
 
-@pytest.mark.parametrize("option", ["target", "report"])
+@pytest.mark.parametrize("option", ["target", "report", "html"])
 def test_an_empty_value_is_refused(plain, option):
     assert f"--kv-{option}: the value is empty; expected" in _error(plain.run(f"--kv-{option}="))
 

@@ -109,12 +109,16 @@ def _body(records: Sequence[EvidenceRecord], chosen: Filter) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class KernelRow:
-    """One kernel of a report: the outcomes of both stages in words, and the worst |error|/bound where one decided."""
+    """One kernel of a report: the outcomes of both stages in words, and the worst |error|/bound where one decided.
+
+    ``compared`` says whether anything it left was compared at all.
+    """
 
     name: str
     oracle: str
     target: str
     ratio: float | None
+    compared: bool
 
 
 def kernel_rows(records: Iterable[EvidenceRecord]) -> list[KernelRow]:
@@ -122,6 +126,7 @@ def kernel_rows(records: Iterable[EvidenceRecord]) -> list[KernelRow]:
     cells: dict[str, dict[EvidenceStage, Counter[Outcome]]] = {}
     names: dict[str, tuple[int, str]] = {}
     ratios: dict[str, float] = {}
+    compared: set[str] = set()
     for record in records:
         kernel = record.case.kernel
         row = cells.setdefault(kernel.operation, {})
@@ -129,6 +134,8 @@ def kernel_rows(records: Iterable[EvidenceRecord]) -> list[KernelRow]:
         name = kernel.kernel_id if kernel.variant == "scalar" else f"{kernel.kernel_id} ({kernel.variant})"
         preferred = (0 if record.stage is EvidenceStage.TARGET else 1, name)
         names[kernel.operation] = min(names.get(kernel.operation, preferred), preferred)
+        if record.output_hash is not None:
+            compared.add(kernel.operation)
         if record.worst_ratio is not None:
             ratios[kernel.operation] = max(ratios.get(kernel.operation, 0.0), record.worst_ratio)
     rows = []
@@ -136,7 +143,7 @@ def kernel_rows(records: Iterable[EvidenceRecord]) -> list[KernelRow]:
         one, two = (
             _outcomes(row[stage]) if stage in row else "-" for stage in (EvidenceStage.ORACLE, EvidenceStage.TARGET)
         )
-        rows.append(KernelRow(names[operation][1], one, two, ratios.get(operation)))
+        rows.append(KernelRow(names[operation][1], one, two, ratios.get(operation), operation in compared))
     return sorted(rows, key=lambda row: row.name)
 
 

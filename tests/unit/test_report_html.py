@@ -66,6 +66,13 @@ def test_a_failure_is_shown_with_its_case_words_and_diagnostic() -> None:
     assert f"0x{record.first_mismatch.actual:08X}" in text
 
 
+def test_what_was_not_run_is_not_said_to_be_compared() -> None:
+    report, _ = samples.sample("oracle deferred")
+    deferred = tuple(record for record in report.records if record.outcome.value == "deferred")
+    assert "words compared" not in text_of(render_html(replace(report, records=deferred)))
+    assert "words compared" in text_of(render_html(report))
+
+
 def test_the_page_needs_no_script_and_no_network() -> None:
     page = render_html(sample("oracle failed"))
     assert not re.search(r"<script|<link|src=|href=|url\(|https?://", page)

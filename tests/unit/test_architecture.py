@@ -34,7 +34,19 @@ FLOORS = (
 )
 FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts}
 KNOWS_PYTEST = ("session", "plugin", "hookspecs", "suite")
-HEAVY = ("numpy", "cffi", "_cffi_backend", "torch", "tilelang", "triton", "z3", "pydantic", "click", f"{NAME}._oracle")
+HEAVY = (
+    "numpy",
+    "cffi",
+    "_cffi_backend",
+    "torch",
+    "tilelang",
+    "triton",
+    "z3",
+    "pydantic",
+    "click",
+    "jinja2",
+    f"{NAME}._oracle",
+)
 LONGEST = 420
 
 

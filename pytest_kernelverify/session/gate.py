@@ -87,6 +87,7 @@ class KernelCase:
         if ulps:
             self.item.user_properties.append(("kv.max_ulp", max(ulps)))
         if verdict.outcome is Outcome.DEFERRED:
+            # Deferred: nothing was run, the reason is the outcome, and JUnit says <skipped>.
             pytest.skip(verdict.line)
         if verdict.outcome is not Outcome.PASSED:
             pytest.fail(verdict.text, pytrace=False)
